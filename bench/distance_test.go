@@ -1,10 +1,15 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -13,97 +18,216 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // distances are how far the masters are away: there and back, as a ping takes. At the
-// greater what the processors do hardly counts: it is for bounds.
-var distances = []time.Duration{2 * time.Millisecond, 20 * time.Millisecond}
+// greatest what the processors do hardly counts: it is for bounds.
+var distances = []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}
 
-const (
-	distanceSamples = 12
-	// settleBefore is how long a lock is held before it is handed over, beside a random
-	// part of as much: long enough for whoever waits to have queued up, at a pilot 80 ms
-	// away, too.
-	settleBefore = 300 * time.Millisecond
-	// distanceBound is for one series: a bound against hanging.
-	distanceBound = 2 * time.Minute
-)
-
-// strictLibrary needs a fleet that is declared by hand.
-var strictLibrary = library{"redquorum-strict", func(urls []string) (peer, error) {
-	return openRedquorumAt(urls, redlock.GuardStrict)
-}}
-
-// BenchmarkDistance measures lock, unlock and hand-over with all masters 2 and 20 ms away,
-// in round trips: how long it took, divided by how long a quorum of the masters takes to
-// answer a PING from as far. The delay is that of a proxy before each master.
+// BenchmarkDistance measures each operation with all masters 0.5, 2 and 20 ms away, in
+// round trips: how long it took, divided by how long a quorum of the masters takes to
+// answer a PING on the same line. What is least possible stands in the report.
+//
+// The delay is that of a network device where the kernel and the rights permit one
+// (distanceline_linux_test.go). Connecting and TCP's slow start then cost what they do
+// at that distance. Elsewhere the delay is that of a proxy, to which connections cost
+// nothing. The line "distances:" of the output says which ran, and so does the report.
 // An operation is a whole series of measurements, whatever -benchtime says.
 func BenchmarkDistance(b *testing.B) {
+	if err := redistest.Available(); err != nil {
+		b.Skip(err)
+	}
+	printDistances()
 	for _, far := range distances {
-		for _, lib := range append(slices.Clone(libraries), strictLibrary) {
+		for _, lib := range distanceLibraries {
 			b.Run(fmt.Sprintf("lib=%s/micros=%d", lib.name, far.Microseconds()), func(b *testing.B) {
 				if b.N > 1 {
 					b.Fatal("a series took less than a second: it is repeated by COUNT")
 				}
-				urls := distant(b, far)
-				pings := make([][]time.Duration, len(urls))
-				pingAll(b, urls, pings)
-				took := measureDistance(b, lib, urls)
-				pingAll(b, urls, pings) // before and after
-				trip := quorumTrip(pings)
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(microseconds(trip), "trip-µs")
-				for op, d := range took {
-					p50, _ := percentiles(d)
-					b.ReportMetric(float64(p50)/float64(trip), op+"-rt")
-					b.ReportMetric(float64(percentile(d, 90))/float64(trip), op+"-p90-rt")
+				r, err := measureApart(b.Context(), distanceJob{Library: lib.name, Far: far})
+				if err != nil {
+					b.Fatal(err)
 				}
+				r.report(b)
 			})
 		}
 	}
 }
 
-// distant starts masters that are so far away.
-func distant(tb testing.TB, far time.Duration) []string {
-	tb.Helper()
-	urls := redistest.Start(tb, masterCount, redistest.Config{}).URLs()
+// A distanceJob is what a process measures by itself.
+type distanceJob struct {
+	Library string // "": nothing is measured but the round trip
+	Far     time.Duration
+}
+
+// A distanceResult is what it found.
+type distanceResult struct {
+	Line string                     // what made the distance
+	Took map[string][]time.Duration // by operation, sorted
+	Trip time.Duration              // a quorum's round trip
+}
+
+// report gives the benchmark its figures.
+func (r *distanceResult) report(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(microseconds(r.Trip), "trip-µs")
+	for op, took := range r.Took {
+		if len(took) == 0 {
+			continue
+		}
+		b.ReportMetric(r.trips(took, 50), op+"-rt")
+		if len(took) >= leastForP90 {
+			b.ReportMetric(r.trips(took, 90), op+"-p90-rt")
+		}
+	}
+}
+
+// leastForP90 is of how many values a 90th percentile says something.
+const leastForP90 = 10
+
+// trips is a percentile in round trips.
+func (r *distanceResult) trips(took []time.Duration, percent int) float64 {
+	return float64(percentile(took, percent)) / float64(r.Trip)
+}
+
+// measureApart has another process of this binary measure, in a network of its own
+// where that can be.
+func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, distanceBound)
+	defer cancel()
+	run := func(prepare func(*exec.Cmd)) ([]byte, error) {
+		c, err := inRole(ctx, "distance", job)
+		if err != nil {
+			return nil, err
+		}
+		c.WaitDelay = 10 * time.Second
+		var said bytes.Buffer
+		c.Stderr = &said
+		prepare(c)
+		out, err := c.Output()
+		if err != nil && said.Len() > 0 {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+		}
+		return out, err
+	}
+	out, err := run(inOwnNetwork)
+	if _, started := errors.AsType[*exec.ExitError](err); err != nil && !started && ctx.Err() == nil {
+		out, err = run(func(*exec.Cmd) {})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the process that measures: %w", err)
+	}
+	r := &distanceResult{}
+	return r, json.Unmarshal(out, r)
+}
+
+// distanceBound is for one series: a bound against hanging.
+const distanceBound = 2 * time.Minute
+
+// measureHere is the other process: it measures what the job says, and writes the result.
+func measureHere(spec string) error {
+	var job distanceJob
+	if err := json.Unmarshal([]byte(spec), &job); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), distanceBound)
+	defer cancel()
+	r, err := job.run(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// run starts masters, puts them at their distances, and measures.
+func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
+	addresses, stopLine, lineErr := startDistanceLine(ctx, slices.Repeat([]time.Duration{j.Far}, masterCount))
+	cfg := redistest.Config{}
+	if lineErr == nil {
+		defer func() { err = errors.Join(err, stopLine()) }()
+		cfg.Args = []string{"--bind", "127.0.0.1", lineAddress, "--protected-mode", "no"}
+	}
+	masters, err := redistest.LaunchN(ctx, masterCount, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, masters.Close()) }()
+	urls := masters.URLs()
 	for i := range urls {
 		u, err := url.Parse(urls[i])
 		if err != nil {
-			tb.Fatal(err)
+			return nil, err
+		}
+		if lineErr == nil {
+			u.Host = addresses[i] + ":" + u.Port()
+			urls[i] = u.String()
+			continue
 		}
 		p, err := redistest.NewProxy(u.Host)
 		if err != nil {
-			tb.Fatal(err)
+			return nil, err
 		}
-		tb.Cleanup(p.Close)
-		p.Delay(far / 2)
+		defer p.Close()
+		p.Delay(j.Far / 2)
 		u.Host = p.Addr()
 		urls[i] = u.String()
 	}
-	return urls
+	r = &distanceResult{Line: "a delaying network device", Took: map[string][]time.Duration{}}
+	if lineErr != nil {
+		r.Line = fmt.Sprintf("a delaying proxy, to which connections cost nothing (no device: %v)", lineErr)
+	}
+	pings := make([][]time.Duration, len(urls))
+	if err := pingAll(ctx, urls, pings); err != nil {
+		return nil, err
+	}
+	if err := j.measure(ctx, urls, r); err != nil {
+		return nil, err
+	}
+	if err := pingAll(ctx, urls, pings); err != nil { // before and after
+		return nil, err
+	}
+	r.Trip = quorumTrip(pings)
+	for _, took := range r.Took {
+		slices.Sort(took)
+	}
+	return r, nil
+}
+
+// measure runs the library's operations.
+func (j distanceJob) measure(ctx context.Context, urls []string, r *distanceResult) error {
+	if j.Library == "" {
+		return nil
+	}
+	i := slices.IndexFunc(distanceLibraries, func(l library) bool { return l.name == j.Library })
+	if i < 0 {
+		return fmt.Errorf("library %q is not known", j.Library)
+	}
+	return (&distanceRun{urls, r}).measure(ctx, distanceLibraries[i])
 }
 
 // pingAll adds to the round trips of every master.
-func pingAll(tb testing.TB, urls []string, pings [][]time.Duration) {
-	tb.Helper()
+func pingAll(ctx context.Context, urls []string, pings [][]time.Duration) error {
 	for i, u := range urls {
-		func() {
-			conn, err := redis.DialURL(u)
+		err := func() error {
+			conn, err := redis.DialURLContext(ctx, u)
 			if err != nil {
-				tb.Fatal(err)
+				return err
 			}
 			defer func() { _ = conn.Close() }()
 			for range 20 {
 				began := time.Now()
-				if _, err := conn.Do("PING"); err != nil {
-					tb.Fatal(err)
+				if _, err := redis.DoContext(conn, ctx, "PING"); err != nil {
+					return err
 				}
 				pings[i] = append(pings[i], time.Since(began))
 			}
+			return nil
 		}()
+		if err != nil {
+			return fmt.Errorf("ping master %d: %w", i, err)
+		}
 	}
+	return nil
 }
 
 // quorumTrip is how long a quorum takes to answer: the median of its farthest master.
@@ -116,73 +240,36 @@ func quorumTrip(pings [][]time.Duration) time.Duration {
 	return medians[len(medians)/2]
 }
 
-// measureDistance runs the operations of a library, and says by name how long each took.
-func measureDistance(b *testing.B, lib library, urls []string) map[string][]time.Duration {
-	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), distanceBound)
-	defer cancel()
-	if lib.name == strictLibrary.name {
-		client, err := redlock.Open(urls, redlock.WithGuard(redlock.GuardStrict))
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := errors.Join(client.Init(ctx), client.Close()); err != nil {
-			b.Fatal(err)
-		}
+// printDistances says once what makes the distances here, in the form of printVersions.
+// The benchmark calls it before its parts run: there a new line begins.
+var printDistances = sync.OnceFunc(func() {
+	r, err := measureApart(context.Background(), distanceJob{Far: time.Millisecond})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "distances cannot be made:", err)
+		return
 	}
-	var peers [2]peer
-	for i := range peers {
-		p, err := lib.open(urls)
-		joins(b, p, err)
-		peers[i] = p
+	_, _ = io.WriteString(os.Stdout, "distances: "+r.Line+"\n")
+})
+
+// requireRedis skips a test where there is no redis-server, unless there has to be one.
+func requireRedis(t *testing.T) {
+	t.Helper()
+	if err := redistest.Available(); err != nil {
+		if os.Getenv(redistest.RequireVariable) == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
-	took := make(map[string][]time.Duration)
-	w := peers[0].worker("distance:pair")
-	for i := range distanceSamples + warmUpPairs {
-		began := time.Now()
-		err := w.lock(ctx)
-		locked := time.Now()
-		if err == nil {
-			err = w.unlock(ctx)
-		}
-		if err != nil {
-			b.Fatalf("pair %d: %v", i, err)
-		}
-		if i >= warmUpPairs {
-			took["lock"] = append(took["lock"], locked.Sub(began))
-			took["unlock"] = append(took["unlock"], time.Since(locked))
-		}
-	}
-	took["hand-over"] = distantHandOvers(ctx, b, peers)
-	return took
 }
 
-// A held lock is given back by this.
-type release func(ctx context.Context) error
-
-// An acquire waits for a lock.
-type acquire func(ctx context.Context) (release, error)
-
-// distantHandOvers measures from the call of a release to the return of who waits for it. Each
-// is on keys of its own, whose pilots differ, and all are made at the same time: the
-// masters are idle.
-func distantHandOvers(ctx context.Context, b *testing.B, peers [2]peer) []time.Duration {
-	b.Helper()
-	took, errs := make([]time.Duration, distanceSamples), make([]error, distanceSamples)
-	var wg sync.WaitGroup
-	for i := range took {
-		key := fmt.Sprintf("distance:hand-over:%d", i)
-		duo := [2]acquire{waiting(peers[0].worker(key)), waiting(peers[1].worker(key))}
-		// One after the other: so many at once would wait for the processors.
-		wait := time.Duration(i) * 40 * time.Millisecond
-		wg.Go(func() {
-			time.Sleep(wait)
-			errs[i] = alternate(ctx, duo, took[i:i+1], settleBefore)
-		})
+func TestADistanceIsThatOfAPing(t *testing.T) {
+	requireRedis(t)
+	r, err := measureApart(t.Context(), distanceJob{Far: 2 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		b.Fatal(err)
+	t.Logf("%s: %v", r.Line, r.Trip)
+	if r.Trip < 2*time.Millisecond || r.Trip > 40*time.Millisecond {
+		t.Errorf("a quorum is %v away: want 2ms, and what the machine adds", r.Trip)
 	}
-	return took
 }

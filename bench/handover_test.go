@@ -84,7 +84,7 @@ func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, erro
 	for i := range duos {
 		key := fmt.Sprintf("bench:handover:%d", i)
 		duo := [2]acquire{waiting(peers[0].worker(key)), waiting(peers[1].worker(key))}
-		wg.Go(func() { errs[i] = alternate(ctx, duo, took[i*n:(i+1)*n], leastHold) })
+		wg.Go(func() { errs[i] = alternate(ctx, duo, took[i*n:(i+1)*n]) })
 	}
 	wg.Wait()
 	return took, errors.Join(errs...)
@@ -92,10 +92,10 @@ func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, erro
 
 // alternate hands the key from one to the other as often as there is room for
 // what it took. Nobody holds it afterwards.
-func alternate(ctx context.Context, duo [2]acquire, took []time.Duration, hold time.Duration) error {
+func alternate(ctx context.Context, duo [2]acquire, took []time.Duration) error {
 	free, err := duo[0](ctx)
 	for i := 0; err == nil && i < len(took); i++ {
-		took[i], free, err = handOver(ctx, free, duo[(i+1)%2], hold)
+		took[i], free, err = handOver(ctx, free, duo[(i+1)%2], leastHold)
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func TestHandOversAlternate(t *testing.T) {
 			c := redistest.Start(t, masterCount, redistest.Config{})
 			first, last := openWorker(t, lib.open, c, key), openWorker(t, lib.open, c, key)
 			room := make([]time.Duration, 3)
-			if err := alternate(t.Context(), [2]acquire{waiting(first), waiting(last)}, room, leastHold); err != nil {
+			if err := alternate(t.Context(), [2]acquire{waiting(first), waiting(last)}, room); err != nil {
 				t.Fatal(err)
 			}
 			for i, took := range room {

@@ -1,10 +1,13 @@
 package bench
 
 import (
+	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,11 +20,35 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	if role, spec, ok := strings.Cut(os.Getenv(roleVariable), " "); ok {
+		if err := roles[role](spec); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	flag.Parse()
 	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
 		printVersions()
 	}
 	os.Exit(m.Run())
+}
+
+// roleVariable is how another process of this binary is told what to do: the name of a
+// role, and what it is about in JSON.
+const roleVariable = "REDQUORUM_BENCH_ROLE"
+
+var roles = map[string]func(spec string) error{"distance": measureHere, "line": lineHere}
+
+// inRole is a command that runs this binary in a role.
+func inRole(ctx context.Context, role string, about any) (*exec.Cmd, error) {
+	spec, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, os.Args[0])
+	c.Env = append(os.Environ(), roleVariable+"="+role+" "+string(spec))
+	return c, nil
 }
 
 func printVersions() {

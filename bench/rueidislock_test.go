@@ -3,9 +3,13 @@ package bench
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 // rueidislockPeer is rueidislock with its own settings. It knows one deployment, here the
@@ -64,3 +68,26 @@ func (w *rueidislockWorker) unlock(context.Context) error {
 
 // token implements worker: rueidislock does not tell it.
 func (w *rueidislockWorker) token() string { return "" }
+
+// Its default client asks whether the server is a member of a cluster. What embedded masters lack
+// is client-side caching.
+func TestTheDefaultClientOfRueidisWorksOnEmbeddedMasters(t *testing.T) {
+	option, err := rueidis.ParseURL(redlocktest.Start(t, 1)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	option.DisableCache = true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Bound)
+	defer cancel()
+	if err := client.Do(ctx, client.B().Set().Key("key").Value("value").Build()).Error(); err != nil {
+		t.Error(err)
+	}
+	if got, err := client.Do(ctx, client.B().Get().Key("key").Build()).ToString(); got != "value" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}

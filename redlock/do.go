@@ -23,7 +23,7 @@ import (
 // no error of Do: the work is done and the key expires by itself. Trace and log report
 // it.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
-	return c.do(ctx, key, fn, opts, false)
+	return c.do(ctx, key, fn, opts, (*Client).Lock)
 }
 
 // TryDo is Do for work that may be skipped while somebody else does it. It makes one
@@ -35,16 +35,17 @@ func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context
 // TryDo keeps two runs from overlapping. It does not keep a later run from doing the
 // work again: once fn has returned, the key is free.
 func (c *Client) TryDo(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
-	return c.do(ctx, key, fn, opts, true)
+	return c.do(ctx, key, fn, opts, (*Client).TryLock)
 }
 
 func (c *Client) do(
-	ctx context.Context, key string, fn func(ctx context.Context) error, opts []LockOption, once bool,
+	ctx context.Context, key string, fn func(ctx context.Context) error, opts []LockOption,
+	acquire func(*Client, context.Context, string, ...LockOption) (*Lock, error),
 ) error {
 	if fn == nil {
 		return fmt.Errorf("redlock: do %q: the function is nil", key)
 	}
-	l, err := c.acquire(ctx, key, opts, once)
+	l, err := acquire(c, ctx, key, opts...)
 	return c.doHeld(ctx, l, err, fn)
 }
 

@@ -66,7 +66,7 @@ func (c *Client) Lead(ctx context.Context, key string, lead func(ctx context.Con
 func (c *Client) leadOnce(
 	ctx context.Context, key string, lead func(ctx context.Context) error, opts []LockOption,
 ) (over bool, err error) {
-	l, err := c.acquire(ctx, key, opts, false)
+	l, err := c.Lock(ctx, key, opts...)
 	if err != nil {
 		_, decided := errors.AsType[*QuorumError](err)
 		ended := ctx.Err() != nil // it may end at any moment

@@ -44,32 +44,32 @@ func (e *sharedHoldError) Error() string {
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 
-// reenterFor answers a call for what template describes, if the context carries a hold
+// reenterFor answers a call for wanted, if the context carries a hold
 // on one of its keys. Both are nil where it does not.
-func (c *Client) reenterFor(ctx context.Context, template *Lock) (*Lock, error) {
+func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 	if ctx.Value(holdsKey{}) == nil {
 		return nil, nil
 	}
-	for _, key := range template.Keys() {
+	for _, key := range wanted.Keys() {
 		outer := c.holdIn(ctx, key)
 		if outer == nil {
 			continue
 		}
-		if l, err := c.reenter(ctx, outer, key, template); l != nil || err != nil {
-			return l, err
+		if again, err := c.reenter(ctx, outer, key, wanted); again != nil || err != nil {
+			return again, err
 		}
 	}
 	return nil, nil
 }
 
-// reenter answers a call for what template describes under a context that
+// reenter answers a call for wanted under a context that
 // carries outer, of one of its keys: with an error if it did not ask for
 // reentrancy, else with a further handle. Both are nil when the hold has ended
-// meanwhile; template is then as it was.
-func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template *Lock) (*Lock, error) {
+// meanwhile; wanted is then as it was.
+func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *Lock) (*Lock, error) {
 	began := c.stopwatch()
-	l := template.sibling()
-	longer, refusal := l.handle.Join(&outer.handle, l.opts.reenter)
+	again := wanted.sibling()
+	longer, refusal := again.handle.Join(&outer.handle, again.opts.reenter)
 	if refusal == hold.Over {
 		return nil, nil
 	}
@@ -78,18 +78,18 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template 
 	}
 	var err error
 	if longer {
-		err = l.Extend(ctx)
+		err = again.Extend(ctx)
 	}
 	if err != nil {
-		l.handle.Leave()
+		again.handle.Leave()
 		if errors.Is(err, ErrLost) {
 			return nil, nil
 		}
-		l = nil
+		again = nil
 	}
-	call := c.traceBegin(ctx, wire.OpLock, template, nil, false)
-	c.traceWait(call, wire.OpLock, template.Key(), l, 0, sinceStart(began), err)
-	return l, err
+	call := c.traceBegin(ctx, wire.OpLock, wanted, nil, false)
+	c.traceWait(call, wire.OpLock, wanted.Key(), again, 0, sinceStart(began), err)
+	return again, err
 }
 
 // heldBySelf reports whether this client itself took the lock that is in the way, on a master.

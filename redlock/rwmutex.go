@@ -46,13 +46,13 @@ func (o *clientOptions) settleLongest() {
 // Under a context that carries a hold of the key, also a reader's, it is refused
 // with ErrReentrant: it would wait for itself.
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
-	template, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
+	l, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
 	if err != nil {
 		return nil, err
 	}
-	once := template.opts.tries == 1 // then it does not wait
-	template.keepsReadersOut = !once
-	return m.c.acquireLike(ctx, template, once)
+	once := l.opts.tries == 1 // then it does not wait
+	l.keepsReadersOut = !once
+	return m.c.acquire(ctx, l, nil, once)
 }
 
 // TryLock acquires for writing, in one attempt: it is Client.TryLock.
@@ -78,12 +78,12 @@ func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Lock, erro
 }
 
 func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Lock, error) {
-	template, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
+	l, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
 	if err != nil {
 		return nil, err
 	}
-	template.own.Claim().Kind = wire.Reader
-	return m.c.acquireLike(ctx, template, once)
+	l.own.Claim().Kind = wire.Reader
+	return m.c.acquire(ctx, l, nil, once)
 }
 
 // An upgradeError is a reader's that wants to be the writer. Two that waited

@@ -73,14 +73,14 @@ func (c *Client) TryLockAll(ctx context.Context, keys []string, opts ...LockOpti
 }
 
 func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
-	template, keys, err := c.newSeveral(ctx, keys, opts)
+	l, keys, err := c.newSeveral(ctx, keys, opts)
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) > 1 {
-		template.own.BeSet(keys, c.prefixed(keys))
+		l.own.BeSet(keys, c.prefixed(keys))
 	}
-	return c.acquireLike(ctx, template, once)
+	return c.acquire(ctx, l, nil, once)
 }
 
 // LockAny acquires exactly one of the keys, whichever is free; the lock's Key tells
@@ -109,14 +109,14 @@ func (c *Client) TryLockAny(ctx context.Context, keys []string, opts ...LockOpti
 }
 
 func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
-	template, keys, err := c.newSeveral(ctx, keys, opts)
+	l, keys, err := c.newSeveral(ctx, keys, opts)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(keys) == 1:
-		return c.acquireLike(ctx, template, once)
+		return c.acquire(ctx, l, nil, once)
 	case !slices.ContainsFunc(keys, func(key string) bool { return c.holdIn(ctx, key) == nil }):
 		return nil, endedBy(ctx, &reentrantError{keys[0]})
 	}
-	return c.acquireAs(ctx, template, keys, once)
+	return c.acquire(ctx, l, keys, once)
 }

@@ -24,7 +24,11 @@ import (
 // matches the error of ctx too. If ctx was over before, nothing is attempted, and the
 // error matches that of ctx alone.
 func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
-	return c.acquire(ctx, key, opts, false)
+	l, err := c.newLock(ctx, wire.OpLock, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.acquire(ctx, l, nil, false)
 }
 
 // TryLock is Lock with one attempt: it does not wait for a holder, nor does it join
@@ -36,57 +40,50 @@ func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Loc
 // It blocks for one or two round trips, and in all at the most for the masters'
 // timeout.
 func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
-	return c.acquire(ctx, key, opts, true)
-}
-
-func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, once bool) (*Lock, error) {
-	template, err := c.newLock(ctx, wire.OpLock, key, opts)
+	l, err := c.newLock(ctx, wire.OpLock, key, opts)
 	if err != nil {
 		return nil, err
 	}
-	return c.acquireLike(ctx, template, once)
+	return c.acquire(ctx, l, nil, true)
 }
 
-// acquireLike acquires what a call is about, as newLock made it, unless the
-// context carries a hold on one of the keys.
-func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	if l, err := c.reenterFor(ctx, template); l != nil || err != nil {
-		return l, endedBy(ctx, err)
+// acquire acquires a lock that newLock has made, in one attempt or as many as its options allow. If
+// the context carries a hold on one of its keys, it asks no master. oneOf are the keys of which one is
+// wanted; nil: those of the lock.
+func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool) (*Lock, error) {
+	if oneOf == nil {
+		if inner, err := c.reenterFor(ctx, l); inner != nil || err != nil {
+			return inner, endedBy(ctx, err)
+		}
 	}
-	return c.acquireAs(ctx, template, nil, once)
-}
-
-// acquireAs acquires what the template is for, in one attempt or as many as its
-// options allow. oneOf are the keys of which one is wanted; nil: those of the template.
-func (c *Client) acquireAs(ctx context.Context, template *Lock, oneOf []string, once bool) (*Lock, error) {
-	began, name := c.stopwatch(), template.Key() // of one of several keys it may be another in the end
-	caller, tries := ctx, int(template.opts.tries)
+	began, name := c.stopwatch(), l.Key() // of one of several keys it may be another in the end
+	caller, tries := ctx, int(l.opts.tries)
 	if once {
 		tries = 1
-	} else if d := template.opts.wait; d > 0 {
+	} else if d := l.opts.wait; d > 0 {
 		waiting, stop := context.WithTimeout(ctx, d)
 		defer stop()
 		ctx = waiting
 	}
-	template.told = c.traceBegin(ctx, wire.OpLock, template, oneOf, once)
+	l.told = c.traceBegin(ctx, wire.OpLock, l, oneOf, once)
 	start := time.Now()
-	call, want := c.newCall(template), template.want(tries)
+	call, want := c.newCall(l), l.want(tries)
 	if oneOf != nil {
 		want.Keys = c.prefixed(oneOf)
 		call.OneOf(oneOf[0], len(oneOf)-1)
 	}
 	if once {
 		want.Until = start.Add(want.Limit)
-		call.Once(want.Until, template.repeats(oneOf))
+		call.Once(want.Until, l.repeats(oneOf))
 	}
 	defer call.end()
-	l, err := template, error(nil)
+	err := error(nil)
 	if failed := c.waiting.Acquire(ctx, &want, call); failed != nil {
 		err = c.failureError(failed)
 		if q, ok := err.(*QuorumError); ok { //nolint:errorlint // it is this call's own, not one that it has met
 			q.Elapsed = time.Since(start)
 			//nolint:errorlint // the kind is set, never wrapped
-			if template.opts.reenter && q.kind == ErrTaken && heldBySelf(q) {
+			if l.opts.reenter && q.kind == ErrTaken && heldBySelf(q) {
 				q.note = "this client holds it itself, under another context: " +
 					"to share that hold, call it with lock.Context() of its holder"
 			}

@@ -304,7 +304,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "one key of several that is no plain lock",
 		breaks:  "a lock of one key is shared as WithReentrancy says",
-		edits:   []edit{{"redlock/several.go", "case len(keys) == 1:\n\t\treturn c.acquireLike", "case len(keys) == 0:\n\t\treturn c.acquireLike"}},
+		edits:   []edit{{"redlock/several.go", "case len(keys) == 1:\n\t\treturn c.acquire(", "case len(keys) == 0:\n\t\treturn c.acquire("}},
 		foundBy: goTest{"./redlock", "TestOneSlotIsSharedAsAPlainLockIs"},
 	},
 	{
@@ -450,7 +450,7 @@ var ofTheWaiting = []mutant{
 		breaks: "whoever counts by key the calls that wait comes to nothing when all have ended",
 		edits: []edit{
 			{"redlock/wait.go", "began, name := c.stopwatch()", "began, _ := c.stopwatch()"},
-			{"redlock/wait.go", "wire.OpLock, name, l, call.attempts", "wire.OpLock, template.Key(), l, call.attempts"},
+			{"redlock/wait.go", "wire.OpLock, name, l, call.attempts", "wire.OpLock, call.l.Key(), l, call.attempts"},
 		},
 		foundBy: goTest{"./redlock", "TestTheTraceNamesTheSlot"},
 	},

@@ -154,7 +154,7 @@ func (b *Ballot) reset() {
 	clear(b.Own)
 	b.Use = Use{Command: pipeline.Command{Encoded: b.Command.Encoded[:0]}, Own: b.Own[:0]}
 	for i := range b.calls {
-		b.calls[i].Reply, b.calls[i].Err = nil, nil
+		b.calls[i] = pipeline.Call{Slot: i}
 	}
 	b.Start = drift.Instant{}
 	b.outcome, b.expired, b.endedByClose = quorum.Open, false, false

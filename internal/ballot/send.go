@@ -45,30 +45,26 @@ func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
 	b.mu.Unlock()
 	b.Command.Cmd, b.Command.Owner, b.Command.Keep, b.Command.Check = cmd, b, keep, check
 	b.Command.Vote = b.Rules.Votes
-	unasked := skip | b.Agreed | excluded
-	b.enqueue(unasked | b.Last)
-	b.enqueue(unasked | ^b.Last)
+	asked := quorum.All(len(b.calls)) &^ (skip | b.Agreed | excluded)
+	for _, masters := range [...]quorum.Bits{asked &^ b.Last, asked & b.Last} {
+		for i := range b.calls {
+			if !masters.Has(i) {
+				continue
+			}
+			c := &b.calls[i]
+			c.Command = &b.Command
+			if len(b.Own) > 0 && b.Own[i] != nil {
+				own := b.Own[i]
+				own.Owner, own.Keep, own.Check = b, keep, check
+				own.Key, own.Vote = b.Command.Key, b.Command.Vote
+				c.Command = own
+			}
+			b.cfg.Masters[i].Enqueue(c)
+		}
+	}
 	b.mu.Lock()
 	b.decide()
 	b.unlock(1, 1)
-}
-
-// enqueue queues a call for every master that is not in but.
-func (b *Ballot) enqueue(but quorum.Bits) {
-	for i := range b.calls {
-		if but.Has(i) {
-			continue
-		}
-		c := &b.calls[i]
-		c.Command = &b.Command
-		if len(b.Own) > 0 && b.Own[i] != nil {
-			own := b.Own[i]
-			own.Owner, own.Keep, own.Check = b, b.Command.Keep, b.Command.Check
-			own.Key, own.Vote = b.Command.Key, b.Command.Vote
-			c.Command = own
-		}
-		b.cfg.Masters[i].Enqueue(c)
-	}
 }
 
 // SetOwn gives one master a command of its own. It is called before Send, which
@@ -87,7 +83,7 @@ func (b *Ballot) SetOwn(master int, c *pipeline.Command) {
 // Resend sends a call again, perhaps with another command. It is for Question.Resend.
 func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
 	c.Command = other
-	b.cfg.Masters[c.Slot].Resend(c)
+	b.cfg.Masters[c.Slot].Enqueue(c)
 }
 
 // GivenUp reports whether calls that were not sent yet are not needed any more.

@@ -70,8 +70,8 @@ type Owner interface {
 	// Delayed says that the master cannot be reached now, and that the call is kept for a
 	// later connection (see Command.Keep). It may come several times, never after Complete.
 	Delayed(c *Call, cause error)
-	// Complete hands the call back. It comes exactly once, and once more after each Resend
-	// or Postpone.
+	// Complete hands the call back. It comes exactly once, and once more after each Enqueue
+	// or Postpone from inside it.
 	Complete(*Call)
 }
 

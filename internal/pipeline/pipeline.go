@@ -77,16 +77,10 @@ func (p *Pipeline) DB() int { return p.cfg.DB }
 // QueueLimit is how many calls may be queued or under way.
 func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 
-// Enqueue queues a call. It never blocks; it completes the call itself when
-// the master is down, the queue is full, or the pipeline is closed.
+// Enqueue queues a call behind what is queued by now: a new one, or, from inside its owner's
+// Complete, one that is sent again, perhaps with another command. It never blocks; it completes
+// the call itself when the master is down, the queue is full, or the pipeline is closed.
 func (p *Pipeline) Enqueue(c *Call) {
-	c.Epoch, c.Sent, c.refusals = 0, false, 0
-	p.Resend(c)
-}
-
-// Resend queues a call again, from inside its owner's Complete, perhaps with
-// another command: it goes to the same master behind what is queued by now.
-func (p *Pipeline) Resend(c *Call) {
 	c.Reply, c.Err, c.Checked, c.sentAt, c.Apart = nil, nil, nil, 0, false
 	switch waiting := int64(p.accepted.Add(1) - p.completed.Load()); {
 	case waiting > int64(p.cfg.QueueLimit):

@@ -89,7 +89,7 @@ func (p *Pipeline) sendPostponed() {
 	}
 	p.mu.Unlock()
 	for _, c := range over {
-		p.Resend(c)
+		p.Enqueue(c)
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *Pipeline) sendPostponed() {
 // pauses. If the pipeline is closed it completes them.
 func (p *Pipeline) SendPostponed() {
 	for _, w := range p.takePostponed() {
-		p.Resend(w.call)
+		p.Enqueue(w.call)
 	}
 }
 

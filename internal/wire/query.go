@@ -126,7 +126,7 @@ func (q *Query) Delayed(*pipeline.Call, error) { q.settle() }
 func (q *Query) Complete(call *pipeline.Call) {
 	if pipeline.IsNoScript(call.Err) && call.Cmd == evalSHA && !q.Abandoned(call) {
 		call.Command = call.With("EVAL", pipeline.EvalOf(call.Encoded, q.script.Source))
-		q.w.cfg.Ballots.Masters[q.master].Resend(call)
+		q.w.cfg.Ballots.Masters[q.master].Enqueue(call)
 		return
 	}
 	if q.state.Swap(queryDone) == queryOverdue {

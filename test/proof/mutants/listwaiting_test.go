@@ -262,7 +262,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a pilot that is asked before others",
 		breaks:  "who is woken by a release finds it at all masters",
-		edits:   []edit{{"internal/ballot/send.go", "	b.enqueue(unasked | b.Last)\n	b.enqueue(unasked | ^b.Last)\n", "	b.enqueue(unasked)\n"}},
+		edits:   []edit{{"internal/ballot/send.go", "{asked &^ b.Last, asked & b.Last}", "{asked}"}},
 		foundBy: goTest{"./internal/ballot", "TestThoseInLastAreAskedBehindAllOthers"},
 	},
 	{

@@ -67,36 +67,35 @@ func (q *Acquisition) next() *Handle {
 	return q.handle
 }
 
-// All asks every master for the lock, once, and returns as soon as that is decided. nil: the
-// lock is held. On failure it rolls back every master that may have the key. The rollback
-// goes out behind the acquisition, and All does not wait for it (L2). holders: if the key is
-// taken, ask who holds it. All blocks for about a round trip, and for the masters' timeout at
-// most.
+// All asks every master for the lock, but for a pilot that has granted the attempt already, and
+// returns as soon as that is decided. nil: the lock is held. On failure it rolls back every master
+// that may have the key. The rollback goes out behind the acquisition, and All does not wait for it
+// (L2). holders: if the key is taken, ask who holds it. All blocks for about a round trip, and for
+// the masters' timeout at most. Where the votes were split, it may make the attempt again: to all
+// who are told of attempts that is one.
 func (q *Acquisition) All(ctx context.Context, holders bool) *quorum.Failure {
-	return q.askAll(ctx, q.begin(ctx), holders)
-}
-
-// begin begins another attempt.
-func (q *Acquisition) begin(ctx context.Context) attempt { return q.next().begin(ctx, q.until) }
-
-// askAll asks all masters, and again where the votes were split. To all who are told of attempts it
-// is one.
-func (q *Acquisition) askAll(ctx context.Context, a attempt, holders bool) *quorum.Failure {
+	a := q.granted
+	if q.granted = (attempt{}); a.hold == nil {
+		a = q.begin(ctx)
+	}
 	for left := q.repeats; ; left-- {
 		a.repeats = left
 		failed := a.askAll(ctx, holders)
-		if a.again == 0 {
-			return q.decided(failed)
+		if a.again != 0 {
+			failed.Cause = q.handle.hold.home.pause(ctx, a.again)
 		}
-		if failed.Cause = q.handle.hold.home.pause(ctx, a.again); failed.Cause != nil {
+		if a.again == 0 || failed.Cause != nil {
 			return q.decided(failed)
 		}
 		a = q.begin(ctx)
 	}
 }
 
+// begin begins another attempt.
+func (q *Acquisition) begin(ctx context.Context) attempt { return q.next().begin(ctx, q.until) }
+
 // Pilot asks the pilot alone for the lock. If the pilot grants it, the attempt goes on with
-// Others; if the call does anything else, the vote is given back. If it is not granted, the
+// All; if the call does anything else, the vote is given back. If it is not granted, the
 // attempt is over, and the pilot has said whose turn it is. Of several keys together the turn
 // tells which of them is in the way.
 func (q *Acquisition) Pilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
@@ -109,13 +108,6 @@ func (q *Acquisition) Pilot(ctx context.Context, pilot int, at wire.Place) (gran
 		q.intent.note()
 	}
 	return granted, t, err
-}
-
-// Others goes on with the attempt that a pilot has granted. It is All at the other masters.
-func (q *Acquisition) Others(ctx context.Context, holders bool) *quorum.Failure {
-	a := q.granted
-	q.granted = attempt{}
-	return q.askAll(ctx, a, holders)
 }
 
 // Together is All with a command of its own for the pilot, which also takes the client out of

@@ -204,8 +204,10 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 // that back, and Close does not wait for the attempt any more.
 func TestAPilotsVoteThatIsNotUsedIsGivenBack(t *testing.T) {
 	for name, leave := range map[string]func(q *hold.Acquisition, c *client){
-		"the call ends":   func(q *hold.Acquisition, _ *client) { q.End() },
-		"another attempt": func(q *hold.Acquisition, c *client) { q.All(c.T.Context(), false) },
+		"the call ends": func(q *hold.Acquisition, _ *client) { q.End() },
+		"another attempt": func(q *hold.Acquisition, c *client) {
+			q.Together(c.T.Context(), 0, wire.Place{Score: wire.NoPlace})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inClient(t, func(t *testing.T, c *client) {

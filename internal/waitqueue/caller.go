@@ -15,15 +15,14 @@ import (
 type Caller interface {
 	// At aims the attempts that follow at one key, where one of several is wanted.
 	At(key string)
-	// All asks all masters together. holders: the failure shall say who holds the lock.
+	// All asks all masters together, but for a pilot that has just granted the lock. holders: the
+	// failure shall say who holds the lock.
 	All(ctx context.Context, holders bool) *quorum.Failure
-	// Pilot asks a key's pilot alone. If it grants the lock, the attempt goes on with Others;
+	// Pilot asks a key's pilot alone. If it grants the lock, the attempt goes on with All;
 	// whatever else comes next gives the vote back. If not, the attempt is over, and the pilot
 	// says where the caller stands, or, for several keys together, which of them is in the
 	// way.
 	Pilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error)
-	// Others asks the other masters, once the pilot has granted the lock.
-	Others(ctx context.Context, holders bool) *quorum.Failure
 	// Together asks the pilot and the others at once, and also returns the pilot's answer. It
 	// is not for several keys together: there the pilot gets the same command as the others
 	// (All).

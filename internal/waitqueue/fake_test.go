@@ -16,7 +16,7 @@ import (
 // tried one by one.
 type fake struct {
 	connected, hears bool
-	all, others      *quorum.Failure // what all masters say, and those beside the pilot
+	all              *quorum.Failure // what all masters say, or those beside a pilot that has granted
 	granted          bool            // by the pilot
 	turn             wire.Turn       // if it is not
 	err              error           // instead of the pilot's answer
@@ -66,8 +66,6 @@ func (f *fake) Pilot(_ context.Context, _ int, at wire.Place) (bool, wire.Turn, 
 	f.do("pilot", key)
 	return f.granted, f.turn, f.err
 }
-
-func (f *fake) Others(context.Context, bool) *quorum.Failure { f.do("others"); return f.others }
 
 func (f *fake) Together(context.Context, int, wire.Place) (wire.PilotAnswer, *quorum.Failure) {
 	f.do("together", f.w.key)

@@ -152,7 +152,9 @@ func (r *Room) pass(ctx context.Context, want *Want, c Caller, keys []string) *q
 			return true
 		}
 		c.At(l.key)
-		failed = r.attempt(ctx, want, c, l.key, false)
+		if failed = r.yieldAtPilot(ctx, want, c, l.key); failed == nil {
+			failed = c.All(ctx, false)
+		}
 		return failed == nil || failed.Cause != nil || failed.Kind != quorum.Taken
 	}
 	for i := range all {

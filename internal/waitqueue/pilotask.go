@@ -216,7 +216,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 func (q *oneKey) takeOthers(ctx context.Context) event {
 	w := q.w
 	q.queued.Add(q.pilot) // if this fails, nobody is told of the rollback
-	f := w.caller.Others(ctx, w.want.isSet())
+	f := w.caller.All(ctx, w.want.isSet())
 	over := w.isOver(f)
 	if w.counts.collisions++; f == nil {
 		w.counts.collisions = 0

@@ -14,7 +14,16 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *quorum.Failure {
 	var out outage
 	var last *quorum.Failure
 	for attempt := 1; ; attempt++ {
-		failed := r.attemptPolling(ctx, want, c)
+		keys := want.Keys
+		if want.Fair || want.once() && want.Kind == wire.Plain { // it overtakes no call of this client that queues
+			keys = r.lines.unoccupied(want)
+		}
+		var failed *quorum.Failure
+		if want.oneOf() && len(keys) > 0 {
+			failed = r.pass(ctx, want, c, keys)
+		} else if failed = r.yieldPolling(ctx, want, c, len(keys) == 0); failed == nil {
+			failed = c.All(ctx, true)
+		}
 		c.Attempted(attempt, failed)
 		switch {
 		case failed == nil:
@@ -40,30 +49,23 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *quorum.Failure {
 	}
 }
 
-// attemptPolling is an attempt of a call that does not queue. If fairness was asked for, it
-// must not overtake the calls of this client that do, and a call that does not wait never does.
-func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *quorum.Failure {
-	keys, yields := want.Keys, want.Fair || want.once() && want.Kind == wire.Plain
-	if yields {
-		keys = r.lines.unoccupied(want)
-	}
+// yieldPolling is yieldAtPilot for a call that polls. occupied: calls of this client wait for the key.
+func (r *Room) yieldPolling(ctx context.Context, want *Want, c Caller, occupied bool) *quorum.Failure {
 	switch {
-	case want.oneOf() && len(keys) > 0:
-		return r.pass(ctx, want, c, keys)
-	case len(keys) > 0:
-		return r.attempt(ctx, want, c, want.key(), true)
+	case !occupied:
+		return r.yieldAtPilot(ctx, want, c, want.key())
 	case want.Kind == wire.Plain && r.quorumVotes():
-		return r.yield(ctx, want, c)
+		return r.yieldHere(ctx, want, c)
 	case want.Kind == wire.Plain: // an outage is told as such
-		return c.All(ctx, true)
+		return nil
 	default:
 		return r.behind(c.Taken(quorum.NoPilot, nil))
 	}
 }
 
-// yield is the failure of a call that leaves a key to others of this client, with what the pilot
+// yieldHere is the failure of a call that leaves a key to others of this client, with what the pilot
 // says of it.
-func (r *Room) yield(ctx context.Context, want *Want, c Caller) *quorum.Failure {
+func (r *Room) yieldHere(ctx context.Context, want *Want, c Caller) *quorum.Failure {
 	all, cause := r.look(ctx, want, want.Keys)
 	if cause != nil {
 		return r.unanswered(c, quorum.NoPilot, cause)
@@ -79,24 +81,25 @@ func (r *Room) behind(failed *quorum.Failure) *quorum.Failure {
 	return failed
 }
 
-// attempt is an attempt without a place in the queue. A call that asked for fairness lets
-// calls with a place go first. So does one that does not wait, where the key was waited for
-// lately: a loop of such calls would else take most turns. key is the one to ask for where one
-// of several is wanted.
-func (r *Room) attempt(ctx context.Context, want *Want, c Caller, key string, holders bool) *quorum.Failure {
+// yieldAtPilot is what comes before an attempt without a place in the queue. It returns the failure
+// of one that leaves the key to calls with a place; nil: all masters are asked next. A call that
+// asked for fairness lets those go first. So does one that does not wait, where the key was waited
+// for lately: a loop of such calls would else take most turns. key is the one to ask for where one of
+// several is wanted.
+func (r *Room) yieldAtPilot(ctx context.Context, want *Want, c Caller, key string) *quorum.Failure {
 	yields := want.Fair || want.once() && !want.oneOf() && r.recent.has(key) && r.quorumVotes()
 	if !yields || want.Kind != wire.Plain {
-		return c.All(ctx, holders)
+		return nil
 	}
 	for passed := quorum.Bits(0); ; {
 		master := r.cfg.Pilots.Of(key, passed)
 		if master == quorum.NoPilot || want.once() && want.left() == 0 {
-			return c.All(ctx, holders)
+			return nil
 		}
 		granted, t, err := c.Pilot(ctx, master, wire.Place{Score: wire.NoPlace, OnlyFirst: true})
 		switch {
 		case granted:
-			return c.Others(ctx, holders)
+			return nil
 		case err == nil:
 			return c.Taken(master, t.Held)
 		case r.ends(err):

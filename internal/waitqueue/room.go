@@ -107,7 +107,11 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *quorum.Failur
 	if pilotFirst || occupied {
 		return newWaiter(r, *want, c, key, pilotFirst).wait(ctx)
 	}
-	return r.waitAfter(ctx, want, c, key, r.attempt(ctx, want, c, key, want.isSet()))
+	failed := r.yieldAtPilot(ctx, want, c, key)
+	if failed == nil {
+		failed = c.All(ctx, want.isSet())
+	}
+	return r.waitAfter(ctx, want, c, key, failed)
 }
 
 // waitAfter waits where a first attempt without a place has failed.

@@ -39,8 +39,8 @@ var steps = []struct {
 	{inLine, "a set, and one of its keys was contended", &setWanted, func(f *fake) { f.w.again = true }, seeking, ""},
 	{inLine, "an outage was too long for those before", nil, func(f *fake) { f.w.place.err = &quorum.Failure{} }, ended, ""},
 
-	{knocking, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; others"},
-	{knocking, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a if first; others"},
+	{knocking, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; all"},
+	{knocking, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a if first; all"},
 	{knocking, "the pilot refuses", nil, nil, told, "pilot p:a if first"},
 	{knocking, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a if first"},
 	{knocking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
@@ -112,8 +112,8 @@ var steps = []struct {
 	{called, "a set, all grant", &setWanted, nil, acquired, "all"},
 	{called, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all; leave p:a"},
 
-	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; others"},
-	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a; others"},
+	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; all"},
+	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a; all"},
 	{ourTurn, "the pilot refuses", nil, nil, told, "pilot p:a"},
 	{ourTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
 	{ourTurn, "one who is fair", &fairWanted, nil, told, "pilot p:a if first"},

@@ -242,7 +242,10 @@ func (w *waiter) tryBlind(ctx context.Context) event {
 		return subscribed
 	}
 	w.counts.looks = 0
-	failed := w.room.attempt(ctx, &w.want, w.caller, w.key, true)
+	failed := w.room.yieldAtPilot(ctx, &w.want, w.caller, w.key)
+	if failed == nil {
+		failed = w.caller.All(ctx, true)
+	}
 	return w.attempted(failed, w.isOver(failed))
 }
 

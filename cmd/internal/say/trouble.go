@@ -76,6 +76,8 @@ func helpOfDown(err error) string {
 		return "Mend the name of %s in the list, or what resolves it."
 	case errors.Is(err, pipeline.ErrProtocol):
 		return "List the port of a Redis in the place of %s: something else answers there."
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "Raise the limit of open files here (ulimit -n): %s could not be asked."
 	default:
 		return start
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 
@@ -52,6 +53,11 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 			down(&pipeline.ConfigError{What: "handshake", Err: redis.Error("ERR max number of clients reached")}),
 			"no session (the master is up): handshake: ERR max number of clients reached",
 			"Raise maxclients on %s, or find out who holds its connections: CLIENT LIST.",
+		},
+		"no room for a file here": {
+			down(&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}),
+			"down: too many open files",
+			"Raise the limit of open files here (ulimit -n): %s could not be asked.",
 		},
 		"snapshots fail": {
 			redis.Error("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."),

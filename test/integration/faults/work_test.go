@@ -32,8 +32,7 @@ func (c *client) work(index int, w worker) {
 		return
 	}
 	for c.ctx.Err() == nil {
-		j.turn()
-		if w.Do == doPaused {
+		if held := j.turn(); held && w.Do == doPaused {
 			return
 		}
 		j.pause(j.Pace)
@@ -52,8 +51,8 @@ func (j *job) pause(d time.Duration) {
 
 func (j *job) key() string { return j.Keys[j.random.IntN(len(j.Keys))] }
 
-// turn takes a lock once.
-func (j *job) turn() {
+// turn takes a lock once, unless it is refused.
+func (j *job) turn() (held bool) {
 	ctx, cancel := context.WithTimeout(j.ctx, waitBound)
 	defer cancel()
 	var opts []redlock.LockOption
@@ -65,8 +64,7 @@ func (j *job) turn() {
 	var err error
 	switch j.Do {
 	case doDo:
-		j.inside(ctx, began, opts)
-		return
+		return j.inside(ctx, began, opts)
 	case doFair:
 		l, err = j.lib.Lock(ctx, j.key(), append(opts, redlock.WithFairness())...)
 	case doOwn:
@@ -88,7 +86,7 @@ func (j *job) turn() {
 		l, err = j.lib.Lock(ctx, j.key(), opts...)
 	}
 	if !j.got(ctx, op, began, err) {
-		return
+		return false
 	}
 	h := &hold{job: j, lock: l, name: l.Token()}
 	h.begin(shared)
@@ -104,10 +102,11 @@ func (j *job) turn() {
 		h.extend()
 	}
 	h.release()
+	return true
 }
 
 // inside is a turn of doDo.
-func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOption) {
+func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOption) (held bool) {
 	acquired, over := false, instant(0)
 	err := j.lib.Do(ctx, j.key(), func(ctx context.Context) error {
 		acquired = true
@@ -122,9 +121,9 @@ func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOpti
 	}, opts...)
 	if acquired {
 		j.tellOp(opUnlock, over, err)
-		return
+		return true
 	}
-	j.got(ctx, opWait, began, err)
+	return j.got(ctx, opWait, began, err)
 }
 
 // got tells of an acquisition that has ended, and whether it has succeeded. One

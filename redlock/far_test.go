@@ -100,23 +100,21 @@ func TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway(t *testing.T) {
 // An adoption whose answers cannot come in time would use the token up for nothing.
 func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		token, err := mustLock(t, s.open(), "key", redlock.WithTTL(4*time.Second)).HandOver()
+		token, err := mustLock(t, s.open(), "key", redlock.WithTTL(10*time.Second)).HandOver()
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.placeAway(func(int) time.Duration { return 140 * time.Millisecond })
-		c := s.open()
+		s.placeAway(func(int) time.Duration { return 220 * time.Millisecond })
+		c := s.openReady()
 		_, err = c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second)) // it waits for 200 ms
 		wantExactly(t, err, redlock.ErrNoQuorum)
+		time.Sleep(time.Second) // what was sent arrives
 		for i := range 3 {
 			if stands, _ := s.Ask(i, "GET", "key").([]byte); string(stands) != token {
 				t.Errorf("master %d has %q, want the token", i, stands)
 			}
 		}
-		if err := c.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		l, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second))
+		l, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(10*time.Second)) // for 500 ms
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,12 +34,14 @@ func (g goTest) find(t *testing.T, m *mutant, clean string) (cells string, err e
 	if err != nil {
 		return "", err
 	}
-	out, failed, err = g.run(t, program)
-	if err != nil {
-		return "", err
-	}
-	if !failed {
-		return "", fmt.Errorf("it survives: %s passes\n%s", g.name, out)
+	for i := range *times {
+		out, failed, err = g.run(t, program)
+		if err != nil {
+			return "", err
+		}
+		if !failed {
+			return "", fmt.Errorf("it survives, the time number %d: %s passes\n%s", i+1, g.name, out)
+		}
 	}
 	t.Logf("%s", out)
 	return fmt.Sprintf("– | %s in %s | – | –", g.name, g.pkg), nil

@@ -19,7 +19,10 @@ import (
 	"github.com/redquorum/redquorum/verification/search"
 )
 
-var only = flag.String("only", "", "just the mutants whose names contain this")
+var (
+	only  = flag.String("only", "", "just the mutants whose names contain this")
+	times = flag.Int("times", 1, "how often in a row its test has to find a mutant: none is found by luck")
+)
 
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.

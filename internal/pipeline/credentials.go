@@ -21,12 +21,12 @@ type login struct {
 // that ignores its context would hold up Close, and a panic in it would end the process. One
 // that has not returned is not called again for this master, so it leaves behind no more
 // than this goroutine.
-func (p *Pipeline) login(ctx context.Context) login {
-	if p.cfg.Credentials == nil {
-		return login{username: p.cfg.Username, password: p.cfg.Password}
+func (d *dialer) login(ctx context.Context) login {
+	if d.cfg.Credentials == nil {
+		return login{username: d.cfg.Username, password: d.cfg.Password}
 	}
 	select {
-	case p.asking <- struct{}{}:
+	case d.asking <- struct{}{}:
 	case <-ctx.Done():
 		return login{err: fmt.Errorf("%w: an earlier call of the callback has not returned", ErrTimeout)}
 	}
@@ -37,10 +37,10 @@ func (p *Pipeline) login(ctx context.Context) login {
 			if what := recover(); what != nil {
 				l = login{err: fmt.Errorf("the callback panicked: %s", Excerpt(fmt.Sprint(what)))}
 			}
-			<-p.asking
+			<-d.asking
 			told <- l
 		}()
-		l.username, l.password, l.err = p.cfg.Credentials(ctx)
+		l.username, l.password, l.err = d.cfg.Credentials(ctx)
 	}()
 	select {
 	case l := <-told:
@@ -61,13 +61,13 @@ func (p *Pipeline) login(ctx context.Context) login {
 // not up.
 func (p *Pipeline) loginTold(ctx context.Context) login {
 	if p.cfg.Credentials == nil {
-		return p.login(ctx)
+		return p.dialer.login(ctx)
 	}
 	p.mu.Lock()
 	before := p.cause
 	p.mu.Unlock()
 	p.explains(&waitingError{before})
-	l := p.login(ctx)
+	l := p.dialer.login(ctx)
 	p.explains(before)
 	return l
 }

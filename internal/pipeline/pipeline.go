@@ -12,10 +12,10 @@ type Pipeline struct {
 	cfg    Config
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the supervisor has ended
-	asking chan struct{} // full while the credentials callback runs
 	hurry  chan struct{} // gets a value when the first call begins to wait for the master
+	dialer dialer
 
-	warnings map[string]warning // by their text; the supervisor's alone
+	warnings warnings // the supervisor's alone
 
 	// mu guards what follows. No callback runs and nothing blocks under it.
 	mu          sync.Mutex
@@ -28,16 +28,11 @@ type Pipeline struct {
 	over        uint64 // epoch of the last one that has ended
 	id          identity
 	watchers    []Watcher // replaced, never changed
-	postponed   []postponed
-	resending   *time.Timer    // runs sendPostponed; nil: none waits
-	resendAt    time.Time      // when it does
-	resends     sync.WaitGroup // of that timer; Close waits for it
+	postponed   postponed
 
-	serving   atomic.Bool   // state is up; written under mu
-	wanted    atomic.Int64  // calls that wait for the master, see Want
-	silent    atomic.Bool   // the master has answered nothing for a quarter of StallLimit
-	accepted  atomic.Uint64 // calls queued
-	completed atomic.Uint64 // of those, by count
+	serving atomic.Bool  // state is up; written under mu
+	wanted  atomic.Int64 // calls that wait for the master, see Want
+	silent  atomic.Bool  // the master has answered nothing for a quarter of StallLimit
 	counters
 }
 
@@ -57,12 +52,12 @@ func New(cfg Config) *Pipeline {
 		cfg:    cfg.withDefaults(),
 		cancel: cancel,
 		done:   make(chan struct{}),
-		asking: make(chan struct{}, 1),
 		hurry:  make(chan struct{}, 1),
 		cause:  ErrConnecting,
 
-		warnings: make(map[string]warning),
+		warnings: make(warnings),
 	}
+	p.dialer = dialer{&p.cfg, make(chan struct{}, 1)}
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)
 	return p
@@ -144,7 +139,7 @@ func (p *Pipeline) Close() {
 	}
 	<-p.done
 	p.SendPostponed() // which fail now
-	p.resends.Wait()
+	p.postponed.timers.Wait()
 }
 
 // CloseUnused begins what Close does if there has never been a connection: nothing that was
@@ -160,123 +155,4 @@ func (p *Pipeline) CloseUnused() {
 	if unused {
 		p.cancel()
 	}
-}
-
-// supervise owns the connection: it dials, serves until the connection is
-// lost, and dials again.
-func (p *Pipeline) supervise(ctx context.Context) {
-	defer close(p.done)
-	defer p.change(closed, ErrClosed, ErrClosed, nil)
-	var id identity
-	dials := 0    // those that failed since the last connection
-	spare := true // the next loss of a connection that answered is no failure
-	failures, before := 0, dialled{}
-	for p.awaitDial(ctx, failures, before) {
-		before = dialled{at: time.Now()}
-		w, rc, next, err := p.dial(ctx, id)
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			failures++
-			dials++
-			before.refused = isAnswer(err)
-			p.wentDown(err, dials)
-			continue
-		}
-		dials = 0
-		s, ok := p.cameUp(w, rc, next)
-		next.greeted = nil
-		id = next
-		if !ok {
-			_ = w.abort()
-			return
-		}
-		begun := time.Now()
-		leftover, err := s.run()
-		// A server that greets and hangs up must not be dialled in a loop, nor one that
-		// answers once and then hangs up: only a connection that has lasted ends a row of
-		// failures, and it may have been idle. Servers close those.
-		switch before.answered = s.received.Load() > 0; {
-		case before.answered && time.Since(begun) > brief, p.proved(begun, failures+1) && s.sent.Load() == 0:
-			failures, spare = 0, true
-		case before.answered && spare:
-			failures, spare = 0, false
-		default:
-			failures++
-		}
-		p.lost(err, leftover, failures)
-	}
-}
-
-// A dialled is what has become of a dial.
-type dialled struct {
-	at       time.Time // when it began
-	answered bool      // the connection was answered before it was lost
-	refused  bool      // it failed, and by what the master said
-}
-
-const (
-	// mostAnswered is the longest pause after a connection that was answered.
-	mostAnswered = 250 * time.Millisecond
-	// wantedEvery is how often a master is dialled while calls wait for it.
-	wantedEvery = 100 * time.Millisecond
-)
-
-// Want counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
-// is down is dialled every 100 ms, unless it is there and refuses the client.
-func (p *Pipeline) Want(n int) {
-	if p.wanted.Add(int64(n)) == int64(n) && n > 0 {
-		select {
-		case p.hurry <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// awaitDial waits before the dial that follows another one. It reports whether ctx is still
-// alive.
-func (p *Pipeline) awaitDial(ctx context.Context, failures int, before dialled) bool {
-	d := p.backoff(failures)
-	if before.answered {
-		d = min(d, mostAnswered)
-	}
-	for due := time.Now().Add(d); ctx.Err() == nil; {
-		left := time.Until(due)
-		if !before.refused && p.wanted.Load() > 0 {
-			left = min(left, wantedEvery-time.Since(before.at))
-		}
-		if left <= 0 {
-			return true
-		}
-		t := time.NewTimer(left)
-		select {
-		case <-t.C:
-		case <-p.hurry:
-		case <-ctx.Done():
-		}
-		t.Stop()
-	}
-	return false
-}
-
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err() == nil
-}
-
-// jitter is random in [0, d).
-func (p *Pipeline) jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return p.cfg.Chance.N("redial "+p.cfg.Name, d)
 }

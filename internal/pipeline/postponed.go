@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"slices"
+	"sync"
+	"time"
+)
 
 const (
 	// leastPostponed and mostPostponed bound the pauses between two attempts at a call that the
@@ -11,9 +15,16 @@ const (
 	postponedGrid = 10 * time.Millisecond
 )
 
-// A postponed call was refused by the master, and waits until it is sent again. It is not
-// queued meanwhile.
+// The postponed calls of a master were refused by it, and are not queued until their pauses are
+// over. Its pipeline's mutex guards them.
 type postponed struct {
+	calls  []pausing
+	timer  *time.Timer    // nil: none waits
+	due    time.Time      // when it does
+	timers sync.WaitGroup // Close waits for it
+}
+
+type pausing struct {
 	call *Call
 	due  time.Time
 }
@@ -33,14 +44,14 @@ func (p *Pipeline) Postpone(c *Call) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// The rest of the queue is for others.
-	if p.state == closed || len(p.postponed) >= p.cfg.QueueLimit/2 {
+	if p.state == closed || len(p.postponed.calls) >= p.cfg.QueueLimit/2 {
 		return false
 	}
 	if c.refusals < 7 {
 		c.refusals++
 	}
-	p.postponed = append(p.postponed, postponed{c, due})
-	p.awaitPostponed(due)
+	p.postponed.calls = append(p.postponed.calls, pausing{c, due})
+	p.postponed.await(due, p.resume)
 	return true
 }
 
@@ -50,42 +61,43 @@ func onGrid(t time.Time) time.Time {
 	return t.Add(postponedGrid - time.Duration(t.UnixNano())%postponedGrid)
 }
 
-// awaitPostponed has sendPostponed called at an instant, or earlier. The caller must hold p.mu,
-// and the pipeline must not be closed.
-func (p *Pipeline) awaitPostponed(due time.Time) {
+// await has resume called at an instant, or earlier. The caller must hold the mutex, and the
+// pipeline must not be closed.
+func (w *postponed) await(due time.Time, resume func()) {
 	switch {
-	case p.resending == nil:
-		p.resends.Add(1)
-		p.resending, p.resendAt = time.AfterFunc(time.Until(due), p.sendPostponed), due
-	case due.Before(p.resendAt) && p.resending.Stop(): // otherwise it has begun to run
-		p.resending.Reset(time.Until(due))
-		p.resendAt = due
+	case w.timer == nil:
+		w.timers.Add(1)
+		w.timer, w.due = time.AfterFunc(time.Until(due), resume), due
+	case due.Before(w.due) && w.timer.Stop(): // otherwise it has begun to run
+		w.timer.Reset(time.Until(due))
+		w.due = due
 	}
 }
 
-// sendPostponed is what the timer runs. It queues the calls whose pause is over.
-func (p *Pipeline) sendPostponed() {
-	defer p.resends.Done()
-	now := time.Now()
+// take takes the calls whose pauses are over by then, and returns when the next pause is; zero:
+// none waits. The caller must hold the mutex.
+func (w *postponed) take(now time.Time) (over []*Call, next time.Time) {
+	w.calls = slices.DeleteFunc(w.calls, func(c pausing) bool {
+		switch {
+		case !c.due.After(now):
+			over = append(over, c.call)
+			return true
+		case next.IsZero() || c.due.Before(next):
+			next = c.due
+		}
+		return false
+	})
+	return over, next
+}
+
+// resume is what the timer runs. It queues the calls whose pauses are over.
+func (p *Pipeline) resume() {
+	defer p.postponed.timers.Done()
 	p.mu.Lock()
-	p.resending = nil
-	var over []*Call
-	var next time.Time
-	rest := p.postponed[:0]
-	for _, w := range p.postponed {
-		if !w.due.After(now) {
-			over = append(over, w.call)
-			continue
-		}
-		if next.IsZero() || w.due.Before(next) {
-			next = w.due
-		}
-		rest = append(rest, w)
-	}
-	clear(p.postponed[len(rest):])
-	p.postponed = rest
-	if len(rest) > 0 && p.state != closed {
-		p.awaitPostponed(next)
+	p.postponed.timer = nil
+	over, next := p.postponed.take(time.Now())
+	if !next.IsZero() && p.state != closed {
+		p.postponed.await(next, p.resume)
 	}
 	p.mu.Unlock()
 	for _, c := range over {
@@ -96,20 +108,15 @@ func (p *Pipeline) sendPostponed() {
 // SendPostponed sends all calls again that wait after a refusal, whatever is left of their
 // pauses. If the pipeline is closed it completes them.
 func (p *Pipeline) SendPostponed() {
-	for _, w := range p.takePostponed() {
-		p.Enqueue(w.call)
-	}
-}
-
-// takePostponed takes all calls that wait, and stops the timer.
-func (p *Pipeline) takePostponed() []postponed {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.resending != nil && p.resending.Stop() {
-		p.resending = nil
-		p.resends.Done()
+	if w := &p.postponed; w.timer != nil && w.timer.Stop() {
+		w.timer = nil
+		w.timers.Done()
 	}
-	all := p.postponed
-	p.postponed = nil
-	return all
+	over := p.postponed.calls
+	p.postponed.calls = nil
+	p.mu.Unlock()
+	for _, c := range over {
+		p.Enqueue(c.call)
+	}
 }

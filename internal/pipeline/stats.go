@@ -51,6 +51,8 @@ func (p *Pipeline) Count(v Verdict) { p.verdicts[v].Add(1) }
 
 // counters are written without p.mu.
 type counters struct {
+	accepted  atomic.Uint64 // calls queued
+	completed atomic.Uint64 // of those, by count
 	epoch     atomic.Uint64
 	commands  atomic.Uint64
 	failures  atomic.Uint64
@@ -110,7 +112,7 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Connected, s.Err, s.RunID = p.state == up, p.cause, p.id.runID
-	s.InFlight += len(p.postponed)
+	s.InFlight += len(p.postponed.calls)
 	return s
 }
 

@@ -26,7 +26,7 @@ type Listener interface {
 // A Subscription listens to one channel of a master, on a connection of its
 // own, which is replaced when it is lost. What is published meanwhile is lost.
 type Subscription struct {
-	p        *Pipeline
+	dialer   *dialer
 	channel  string
 	listener Listener
 	cancel   context.CancelFunc
@@ -37,7 +37,7 @@ type Subscription struct {
 // subscription, before the pipeline.
 func (p *Pipeline) Subscribe(channel string, l Listener) *Subscription {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Subscription{p: p, channel: channel, listener: l, cancel: cancel, done: make(chan struct{})}
+	s := &Subscription{dialer: &p.dialer, channel: channel, listener: l, cancel: cancel, done: make(chan struct{})}
 	go s.supervise(ctx)
 	return s
 }
@@ -53,25 +53,38 @@ func (s *Subscription) Close() {
 // supervise owns the connection: it listens until it is lost, and dials again.
 func (s *Subscription) supervise(ctx context.Context) {
 	defer close(s.done)
-	for failures := 0; pause(ctx, s.p.backoff(failures)); {
+	for failures := 0; pause(ctx, s.dialer.backoff(failures)); {
 		began, err := s.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		// A connection that was cut off after it had listened for a while is no failure.
 		// Otherwise the pauses would grow, and waiters would hear less and less.
-		if failures++; !began.IsZero() && s.p.proved(began, failures) {
+		if failures++; !began.IsZero() && s.dialer.proved(began, failures) {
 			failures = 0
 		}
 		s.listener.Unsubscribed(err)
 	}
 }
 
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
 // listen makes one connection and listens to it until it fails. It reports when
 // it was acknowledged; zero: it was not.
 func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) {
-	w, rc, err := s.p.connect(ctx, s.p.login, func(h *handshake) error {
-		h.name(s.p.cfg.ClientName)
+	w, rc, err := s.dialer.connect(ctx, s.dialer.login, func(h *handshake) error {
+		h.name(s.dialer.cfg.ClientName)
 		h.send("SUBSCRIBE", "SUBSCRIBE", s.channel)
 		return h.run()
 	})
@@ -84,7 +97,7 @@ func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) 
 	w.asked.Store(math.MaxUint64)
 	s.listener.Subscribed()
 	began = time.Now()
-	pulse := startPulse(w, s.p.cfg.StallLimit)
+	pulse := startPulse(w, s.dialer.cfg.StallLimit)
 	defer pulse.stop()
 	for {
 		reply, err := rc.Receive()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -8,7 +9,103 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// The changes of a master's state, as the supervisor makes them.
+// supervise owns the connection: it dials, serves until the connection is
+// lost, and dials again.
+func (p *Pipeline) supervise(ctx context.Context) {
+	defer close(p.done)
+	defer p.change(closed, ErrClosed, ErrClosed, nil)
+	var id identity
+	dials := 0    // those that failed since the last connection
+	spare := true // the next loss of a connection that answered is no failure
+	failures, before := 0, dialled{}
+	for p.awaitDial(ctx, failures, before) {
+		before = dialled{at: time.Now()}
+		w, rc, next, err := p.dial(ctx, id)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			failures++
+			dials++
+			before.refused = isAnswer(err)
+			p.wentDown(err, dials)
+			continue
+		}
+		dials = 0
+		s, ok := p.cameUp(w, rc, next)
+		next.greeted = nil
+		id = next
+		if !ok {
+			_ = w.abort()
+			return
+		}
+		begun := time.Now()
+		leftover, err := s.run()
+		// A server that greets and hangs up must not be dialled in a loop, nor one that
+		// answers once and then hangs up: only a connection that has lasted ends a row of
+		// failures, and it may have been idle. Servers close those.
+		switch before.answered = s.received.Load() > 0; {
+		case before.answered && time.Since(begun) > brief, p.dialer.proved(begun, failures+1) && s.sent.Load() == 0:
+			failures, spare = 0, true
+		case before.answered && spare:
+			failures, spare = 0, false
+		default:
+			failures++
+		}
+		p.lost(err, leftover, failures)
+	}
+}
+
+// A dialled is what has become of a dial.
+type dialled struct {
+	at       time.Time // when it began
+	answered bool      // the connection was answered before it was lost
+	refused  bool      // it failed, and by what the master said
+}
+
+const (
+	// mostAnswered is the longest pause after a connection that was answered.
+	mostAnswered = 250 * time.Millisecond
+	// wantedEvery is how often a master is dialled while calls wait for it.
+	wantedEvery = 100 * time.Millisecond
+)
+
+// Want counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
+// is down is dialled every 100 ms, unless it is there and refuses the client.
+func (p *Pipeline) Want(n int) {
+	if p.wanted.Add(int64(n)) == int64(n) && n > 0 {
+		select {
+		case p.hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitDial waits before the dial that follows another one. It reports whether ctx is still
+// alive.
+func (p *Pipeline) awaitDial(ctx context.Context, failures int, before dialled) bool {
+	d := p.dialer.backoff(failures)
+	if before.answered {
+		d = min(d, mostAnswered)
+	}
+	for due := time.Now().Add(d); ctx.Err() == nil; {
+		left := time.Until(due)
+		if !before.refused && p.wanted.Load() > 0 {
+			left = min(left, wantedEvery-time.Since(before.at))
+		}
+		if left <= 0 {
+			return true
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-t.C:
+		case <-p.hurry:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+	return false
+}
 
 // cameUp starts a session, unless the pipeline was closed meanwhile.
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
@@ -45,7 +142,7 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 		next = down
 	}
 	if _, renewed := errors.AsType[*renewedError](err); !renewed && !errors.Is(err, ErrClosed) {
-		p.warn("master lost", err)
+		p.warnings.warn(&p.cfg, "master lost", err)
 	}
 	p.change(next, err, err, leftover)
 }
@@ -57,7 +154,7 @@ func (p *Pipeline) wentDown(err error, dials int) {
 		if isConfig(err) {
 			what = "master refuses this client"
 		}
-		p.warn(what, err)
+		p.warnings.warn(&p.cfg, what, err)
 	}
 	p.change(down, err, &DownError{err}, nil)
 }

@@ -11,19 +11,21 @@ type warning struct {
 	since  int // how often it came since then
 }
 
+// warnings are those about a master, by their text.
+type warnings map[string]warning
+
 // warn logs that something happened to the master. Of what happens again and again it logs
-// one line each warnEvery, with a count of all since the line before. Only the supervisor
-// calls it.
-func (p *Pipeline) warn(what string, err error) {
-	w := p.warnings[what]
+// one line each warnEvery, with a count of all since the line before.
+func (all warnings) warn(cfg *Config, what string, err error) {
+	w := all[what]
 	w.since++
 	if time.Since(w.logged) >= warnEvery {
-		attrs := []any{"master", p.cfg.Name, "error", err}
+		attrs := []any{"master", cfg.Name, "error", err}
 		if w.since > 1 {
 			attrs = append(attrs, "times", w.since, "since", w.logged)
 		}
-		p.cfg.Deliverer.Warn(what, attrs...)
+		cfg.Deliverer.Warn(what, attrs...)
 		w = warning{logged: time.Now()}
 	}
-	p.warnings[what] = w
+	all[what] = w
 }

@@ -17,13 +17,13 @@ var ofConnections = []mutant{
 	{
 		name:    "replies that are not those of the commands",
 		breaks:  "S1: only a grant counts",
-		edits:   []edit{{"internal/pipeline/dial.go", "if ahead != nil {", "if false {"}},
+		edits:   []edit{{"internal/pipeline/greet.go", "if ahead != nil {", "if false {"}},
 		foundBy: goTest{"./internal/pipeline", "TestAnAnswerBeforeTheCommandIsNoVote"},
 	},
 	{
 		name:    "a backoff that one reply resets",
 		breaks:  "a bad master is not dialled in a loop",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "case before.answered && time.Since(begun) > brief,", "case before.answered,"}},
+		edits:   []edit{{"internal/pipeline/supervise.go", "case before.answered && time.Since(begun) > brief,", "case before.answered,"}},
 		foundBy: goTest{"./internal/pipeline", "TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff"},
 	},
 	{
@@ -35,13 +35,13 @@ var ofConnections = []mutant{
 	{
 		name:    "a backoff that goes on while calls wait",
 		breaks:  "progress: after an outage a lock is had at once",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "p.wanted.Load() > 0", "false"}},
+		edits:   []edit{{"internal/pipeline/supervise.go", "p.wanted.Load() > 0", "false"}},
 		foundBy: goTest{"./internal/pipeline", "TestAMasterThatCallsWaitForIsDialledSooner"},
 	},
 	{
 		name:    "a master that says no, and is asked again and again",
 		breaks:  "a master that refuses the client is not dialled in a loop",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "!before.refused && ", ""}},
+		edits:   []edit{{"internal/pipeline/supervise.go", "!before.refused && ", ""}},
 		foundBy: goTest{"./internal/pipeline", "TestAMasterThatCallsWaitForIsDialledSooner"},
 	},
 	{
@@ -77,7 +77,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a distance that the first calls do not know",
 		breaks:  "progress: an answer that is on its way for as long as usual is no silence",
-		edits:   []edit{{"internal/pipeline/dial.go", "p.roundTrip.CompareAndSwap(0, int64(time.Since(sent)))", "_ = sent"}},
+		edits:   []edit{{"internal/pipeline/greet.go", "p.roundTrip.CompareAndSwap(0, int64(time.Since(sent)))", "_ = sent"}},
 		foundBy: goTest{"./internal/pipeline", "TestAMasterFarAwayIsNotSilent"},
 	},
 	{
@@ -113,7 +113,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a backoff that one message resets",
 		breaks:  "a bad master is not dialled in a loop",
-		edits:   []edit{{"internal/pipeline/subscribe.go", "!began.IsZero() && s.p.proved(began, failures)", "!began.IsZero()"}},
+		edits:   []edit{{"internal/pipeline/subscribe.go", "!began.IsZero() && s.dialer.proved(began, failures)", "!began.IsZero()"}},
 		foundBy: goTest{"./internal/pipeline", "TestASubscriptionThatBreaksAfterEachMessageIsMadeWithABackoff"},
 	},
 	{
@@ -143,7 +143,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a callback for each dial that one has hung in",
 		breaks:  "a hanging callback leaves one goroutine behind for each master",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "asking: make(chan struct{}, 1)", "asking: make(chan struct{}, 1000)"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "p.dialer = dialer{&p.cfg, make(chan struct{}, 1)}", "p.dialer = dialer{&p.cfg, make(chan struct{}, 1000)}"}},
 		foundBy: goTest{"./internal/pipeline", "TestACredentialsCallbackThatHasNotReturnedIsNotCalledAgain"},
 	},
 	{

@@ -424,13 +424,13 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a kill in a process that has gone back in time",
 		breaks:  "S5: only our own connection from before is killed",
-		edits:   []edit{{"internal/pipeline/dial.go", "previous.clientID < id.clientID", "previous.clientID != id.clientID"}},
+		edits:   []edit{{"internal/pipeline/greet.go", "previous.clientID < id.clientID", "previous.clientID != id.clientID"}},
 		foundBy: goTest{"./internal/pipeline", "TestNobodyIsKilledInDoubt"},
 	},
 	{
 		name:    "questions before the connection before is killed",
 		breaks:  "S5: nothing goes out before what may still be on its way is known not to be executed",
-		edits:   []edit{{"internal/pipeline/dial.go", "if previous.isNone() {", "if true {"}},
+		edits:   []edit{{"internal/pipeline/greet.go", "if previous.isNone() {", "if true {"}},
 		foundBy: goTest{"./internal/pipeline", "TestAGreetingGoesOutWithTheFirstHandshakeAlone"},
 	},
 	{

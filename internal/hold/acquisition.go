@@ -61,7 +61,7 @@ func (q *Acquisition) giveBack() {
 // next is the handle for another attempt.
 func (q *Acquisition) next() *Handle {
 	q.giveBack()
-	if q.handle.hold.tried() {
+	if q.handle.hold.claim.Token != "" { // an attempt was made with it
 		q.handle.again()
 	}
 	return q.handle
@@ -166,7 +166,7 @@ func (q *Acquisition) Taken(master int, held *quorum.Held) *quorum.Failure {
 		Op: wire.OpLock.String(), Key: h.name, Others: len(h.others), Kind: quorum.Taken,
 		Need: h.home.cfg.Need, Total: len(h.home.cfg.Masters),
 	}
-	if h.tried() {
+	if h.claim.Token != "" {
 		f.Elapsed = h.home.now().Sub(h.life.start)
 	}
 	if held != nil {

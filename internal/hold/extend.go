@@ -38,7 +38,7 @@ func (n *Handle) question(ctx context.Context, start func(h *Hold) *wire.Ask) (a
 	if p == nil && over != nil {
 		p = &Problem{Over: over}
 	}
-	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.remaining(now))
+	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(now))
 	var ask *wire.Ask
 	if p == nil {
 		ask = start(h)
@@ -62,7 +62,7 @@ func (h *Hold) startExtension(renewal bool) *wire.Ask {
 	start := h.home.now()
 	x := wire.Extension{Live: h, Over: &h.setting, Start: start}
 	// A renewal may wait in the pipelines for as long as the hold is valid.
-	x.Wait = max(h.home.AnswerTimeout(h.claim.TTL), h.remaining(start))
+	x.Wait = max(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(start))
 	if renewal {
 		x.Decided = h.home.keeper
 	}
@@ -106,7 +106,7 @@ func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.
 		f := ask.Failure(h.name, quorum.NoQuorum, cause, took)
 		f.Note = "the answers took so long that they prolong nothing"
 		return f
-	case validity-took > h.remaining(now): // never shortened (S6)
+	case validity-took > h.life.remaining(now): // never shortened (S6)
 		h.life.start, h.life.validity, h.life.ttl = ask.Start, validity, ask.TTL
 	}
 	return nil

@@ -37,7 +37,7 @@ func (n *Handle) Remaining() time.Duration {
 	if n.returned {
 		return 0
 	}
-	return h.remaining(h.home.now())
+	return h.life.remaining(h.home.now())
 }
 
 // ValidUntil is when the guarantee of the hold ends unless it is extended. It is counted by
@@ -173,7 +173,7 @@ func (n *Handle) Context(parent func() context.Context) context.Context {
 		ctx, cancel := context.WithCancelCause(parent())
 		n.ctx = &handleContext{ctx, cancel, n}
 		if p := n.overNow(); p != nil {
-			cancel(h.cause(p)) // no other is derived from it yet
+			cancel(h.home.cause(p)) // no other is derived from it yet
 		}
 	}
 	return n.ctx
@@ -199,11 +199,11 @@ func (n *Handle) endContext() {
 }
 
 // cause is the error that the context of a handle ends with that is unusable because of p.
-func (h *Hold) cause(p *Problem) error {
+func (home *Home) cause(p *Problem) error {
 	if p.Loss != nil {
 		return p.Loss.Cause
 	}
-	return h.home.cfg.Unlocked
+	return home.cfg.Unlocked
 }
 
 // A handleContext ends with its handle and hold. Whoever notices that end ends it, under no
@@ -230,6 +230,6 @@ func (c *handleContext) end() {
 	p := c.handle.overNow()
 	h.mu.Unlock()
 	if p != nil {
-		c.cancel(h.cause(p))
+		c.cancel(h.home.cause(p))
 	}
 }

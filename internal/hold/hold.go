@@ -155,9 +155,6 @@ func (h *Hold) Fence() uint64 {
 	return h.claim.Fence
 }
 
-// tried reports whether an attempt was made with it.
-func (h *Hold) tried() bool { return h.claim.Token != "" }
-
 // Acquired is the start of the attempt that acquired it.
 func (h *Hold) Acquired() drift.Instant { return h.acquired }
 

@@ -64,29 +64,29 @@ func lossReason(res *wire.Result) Reason {
 func (h *Hold) Remaining() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.remaining(h.home.now())
+	return h.life.remaining(h.home.now())
 }
 
-// remaining is Remaining at an instant. The caller must hold h.mu.
-func (h *Hold) remaining(now drift.Instant) time.Duration {
-	if h.life.state > held {
+// remaining is Remaining at an instant. The caller must hold the hold's mutex.
+func (l *life) remaining(now drift.Instant) time.Duration {
+	if l.state > held {
 		return 0
 	}
-	return max(0, h.life.validity-now.Sub(h.life.start))
+	return max(0, l.validity-now.Sub(l.start))
 }
 
 // unexpired is how long the keys of the last round that succeeded are still there. It is
 // longer than the validity by what may differ between our clock and the masters'. The caller
-// must hold h.mu.
-func (h *Hold) unexpired(now drift.Instant) time.Duration {
-	return max(0, h.life.ttl-now.Sub(h.life.start))
+// must hold the hold's mutex.
+func (l *life) unexpired(now drift.Instant) time.Duration {
+	return max(0, l.ttl-now.Sub(l.start))
 }
 
 // expire ends the hold if its validity has run out, also before a timer says so. The caller
 // must hold h.mu, and have read the clock since: what happens while it waits for mu would not
 // count otherwise (S7).
 func (h *Hold) expire(now drift.Instant) {
-	if h.life.state != held || h.remaining(now) > 0 {
+	if h.life.state != held || h.life.remaining(now) > 0 {
 		return
 	}
 	switch {
@@ -111,8 +111,8 @@ func (h *Hold) endsAsPlanned() bool {
 	}
 }
 
-// lose makes a loss final, unless the hold has ended before. It waits for nothing: the contexts
-// end on goroutines of their own, since many others may be derived from them, and the loss is
+// lose makes a loss final, unless the hold has ended before. It waits for nothing (Home.LoseAll
+// does): the contexts end on goroutines of their own, since many others may be derived from them, and the loss is
 // told by the deliverer. An extension may have set or prolonged keys for a hold that is gone:
 // they are released, and not left for a TTL (S6). The release waits in the keeper until the TTL
 // of the last round that succeeded is over (unexpired). A release at once would take from the
@@ -124,7 +124,12 @@ func (h *Hold) lose(now drift.Instant, l *Loss) {
 	}
 	h.life.state, h.life.loss = lost, l
 	l.Cause = h.owner.Cause(l)
-	h.endContexts()
+	if h.handles == nil {
+		h.first.endContext()
+	}
+	for n := range h.handles {
+		n.endContext()
+	}
 	if h.extended && !h.sent && l.Reason != Closed { // when the client closes, ReleaseAll follows
 		h.home.keeper.postpone(h)
 	} else {
@@ -136,18 +141,6 @@ func (h *Hold) lose(now drift.Instant, l *Loss) {
 // tellLost tells of an end by a loss. The caller must hold h.mu.
 func (h *Hold) tellLost(end End) {
 	h.tell(h.home.cfg.Deliverer.Always, func() { h.owner.Released(end) })
-}
-
-// endContexts ends the contexts of a lost hold, and waits for none of them: Home.LoseAll does.
-// The caller must hold h.mu.
-func (h *Hold) endContexts() {
-	if h.handles == nil {
-		h.first.endContext()
-		return
-	}
-	for n := range h.handles {
-		n.endContext()
-	}
 }
 
 // tell queues what is to be told of the hold, or keeps it while Held is being told. The caller

@@ -84,7 +84,7 @@ func (n *Handle) HandOver() (token string, p *Problem) {
 	h.mu.Lock()
 	now := h.home.now()
 	h.expire(now)
-	left := h.remaining(now)
+	left := h.life.remaining(now)
 	if p = n.unusable(); p == nil {
 		p = h.shared()
 	}

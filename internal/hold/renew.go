@@ -73,7 +73,7 @@ func slack(every time.Duration) time.Duration {
 // clocks.
 func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	o := h.opts
-	left := h.remaining(instant)
+	left := h.life.remaining(instant)
 	validity := h.life.validity
 	every := o.every(validity)
 	grid := slack(every)
@@ -102,18 +102,18 @@ func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration
 	switch h.life.state {
 	case held:
 	case lost:
-		return now + h.unexpired(instant)
+		return now + h.life.unexpired(instant)
 	default:
 		return never
 	}
-	return min(h.renewal.nextAt, now+h.remaining(instant))
+	return min(h.renewal.nextAt, now+h.life.remaining(instant))
 }
 
 // look does what is due when a hold's event has come.
 func (k *keeper) look(h *Hold) {
 	h.mu.Lock()
 	now, instant := k.now(), k.home.now()
-	if h.life.state == lost && h.unexpired(instant) == 0 {
+	if h.life.state == lost && h.life.unexpired(instant) == 0 {
 		h.releaseUnasked()
 		h.mu.Unlock()
 		k.remove(h)
@@ -127,11 +127,11 @@ func (k *keeper) look(h *Hold) {
 		r.nextAt = never // until its result is known
 	case k.underWay >= k.mostUnderWay:
 		// It has to wait. The less validity is left, the sooner it is its turn again.
-		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.remaining(instant)/4+1)
+		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.life.remaining(instant)/4+1)
 	default:
 		k.underWay++
 		r.underWay = h.startExtension(true)
-		r.nextAt = now + h.patience(h.remaining(instant))
+		r.nextAt = now + h.patience(h.life.remaining(instant))
 	}
 	due := h.nextEvent(now, instant)
 	h.mu.Unlock()
@@ -171,7 +171,7 @@ func (k *keeper) renewed(ask *wire.Ask) {
 	h.planRenewal(now, instant)
 	due := h.nextEvent(now, instant)
 	told := Renewed{
-		Ask: ask, At: instant, Count: h.renewal.count, Remaining: h.remaining(instant),
+		Ask: ask, At: instant, Count: h.renewal.count, Remaining: h.life.remaining(instant),
 		FirstFailure: h.renewal.failed == 1, Problem: p,
 	}
 	if tell := h.owner.Renewed(&told); tell != nil {

@@ -16,8 +16,8 @@ type clockWatch struct {
 }
 
 // addReading adds one more reading of a master's clock. The caller must hold g.mu.
-func (g *Monitor) addReading(i int, r drift.Reading) {
-	w := &g.masters[i].clock
+func (q *inquiry) addReading(r drift.Reading) {
+	g, w := q.g, &q.g.masters[q.i].clock
 	if w.meter == nil {
 		w.meter = drift.NewMeter(g.cfg.Guard.Drift)
 	}
@@ -26,7 +26,7 @@ func (g *Monitor) addReading(i int, r drift.Reading) {
 		return // an error means that the reading is not usable
 	}
 	w.last, w.when = d, time.Now()
-	name, at := g.masters[i].facts.Master, w.when
+	name, at := g.masters[q.i].facts.Master, w.when
 	g.cfg.Deliverer.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
 	if g.cfg.ClockChanged != nil {
 		g.cfg.Deliverer.Put(func() { g.cfg.ClockChanged(name, d, at) })
@@ -51,7 +51,7 @@ func (g *Monitor) Standings() []Standing {
 	all := make([]Standing, len(judged))
 	for i, s := range judged {
 		w := &g.masters[i].clock
-		all[i] = Standing{Standing: s, Grants: g.noWrites(i) == nil, Deviation: w.last, DeviationAt: w.when}
+		all[i] = Standing{Standing: s, Grants: g.masters[i].noWrites(g.cfg.Masters[i].RoundTrip()) == nil, Deviation: w.last, DeviationAt: w.when}
 		if w.meter != nil {
 			offset, _ := w.meter.Offset()
 			all[i].Offset = &offset

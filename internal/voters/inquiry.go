@@ -76,6 +76,7 @@ func (q *inquiry) addLook() {
 func (g *Monitor) look(i int) *inquiry {
 	w := &g.masters[i]
 	q := g.newInquiry(i, askLook, lookCalls)
+	q.begin()
 	q.addLook()
 	if w.run != "" || g.cfg.ReadOnly {
 		q.addDial(q.target())
@@ -87,7 +88,7 @@ func (g *Monitor) look(i int) *inquiry {
 // script finds the run_id by itself. It has no connection yet, so it does not count as
 // under way. The caller must hold g.mu.
 func (g *Monitor) greeting(i int) *inquiry {
-	q := g.makeInquiry(i, askLook, lookCalls)
+	q := g.newInquiry(i, askLook, lookCalls)
 	q.addLook()
 	q.addDial(guard.Target{
 		DB: g.cfg.Masters[i].DB(), Seen: g.masters[i].facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial,
@@ -135,29 +136,23 @@ func (q *inquiry) addScript(s *script.Script, args []any) { q.add("EVAL", s.Eval
 // ask makes the inquiry that runs one script. The caller must hold g.mu.
 func (g *Monitor) ask(i int, p purpose, s *script.Script, args func(guard.Target) []any) *inquiry {
 	q := g.newInquiry(i, p, 1)
+	q.begin()
 	q.addScript(s, args(q.target()))
 	return q
 }
 
-// newInquiry makes an inquiry that counts as under way.
 func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
-	q := g.makeInquiry(i, p, calls)
-	g.asks(q)
-	return q
-}
-
-func (g *Monitor) makeInquiry(i int, p purpose, calls int) *inquiry {
 	return &inquiry{
 		g: g, i: i, epoch: g.masters[i].epoch, purpose: p, sent: g.cfg.Clock.Now(),
 		calls: make([]pipeline.Call, 0, calls),
 	}
 }
 
-// asks notes that an inquiry is under way.
-func (g *Monitor) asks(q *inquiry) {
-	w := &g.masters[q.i]
+// begin notes that the inquiry is under way. The caller must hold g.mu.
+func (q *inquiry) begin() {
+	w := &q.g.masters[q.i]
 	w.asking, w.asked = q, time.Now()
-	w.every = lookEvery - g.cfg.Chance.N("meter", lookEvery/10)
+	w.every = lookEvery - q.g.cfg.Chance.N("meter", lookEvery/10)
 }
 
 func (q *inquiry) add(cmd string, args ...any) {
@@ -240,7 +235,7 @@ func (q *inquiry) conclude(w *watched) {
 		return
 	}
 	m := q.result
-	q.g.addReading(q.i, m.Clock)
+	q.addReading(m.Clock)
 	w.failed = false
 	q.readList(w)
 	w.facts.Answer(m)
@@ -336,11 +331,11 @@ func (q *inquiry) readWrite(w *watched) {
 // clients wait, and longer.
 const writeBound = 500 * time.Millisecond
 
-// noWrites is why a master takes no write of a lock; nil: it does, as far as is known. The caller must hold g.mu.
-func (g *Monitor) noWrites(i int) error {
-	w := &g.masters[i]
+// noWrites is why a master this far away takes no write of a lock; nil: it does, as far as is
+// known. The caller must hold the Monitor's mu.
+func (w *watched) noWrites(roundTrip time.Duration) error {
 	if q := w.asking; q != nil && q.purpose == askLook && !q.wrote &&
-		time.Since(w.asked) > max(writeBound, 2*g.cfg.Masters[i].Stats().RoundTrip) {
+		time.Since(w.asked) > max(writeBound, 2*roundTrip) {
 		return pipeline.ErrTimeout
 	}
 	return w.facts.NoWrites

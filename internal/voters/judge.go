@@ -98,7 +98,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 		// A question that was asked during a quarantine does not count when it ends.
 		j.at, j.left = before.at, before.left
 	}
-	if s.Vote && g.inherits(i) {
+	if s.Vote && inherits(g.masters, i) {
 		j.from = now
 	}
 	g.rights[i].Store(j)
@@ -111,17 +111,17 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 
 // inherits notes that a master has the vote of its server. It reports whether another
 // address of the server had that vote before: one question might count both. The caller
-// must hold g.mu.
-func (g *Monitor) inherits(i int) bool {
-	run := g.masters[i].facts.Info.RunID
-	if run == "" || g.masters[i].votedAs == run {
+// must hold the Monitor's mu.
+func inherits(masters []watched, i int) bool {
+	run := masters[i].facts.Info.RunID
+	if run == "" || masters[i].votedAs == run {
 		return false
 	}
-	g.masters[i].votedAs = run
+	masters[i].votedAs = run
 	inherited := false
-	for j := range g.masters {
-		if j != i && g.masters[j].votedAs == run {
-			g.masters[j].votedAs, inherited = "", true
+	for j := range masters {
+		if j != i && masters[j].votedAs == run {
+			masters[j].votedAs, inherited = "", true
 		}
 	}
 	return inherited
@@ -163,16 +163,14 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 			}))
 		}
 	case guard.ToAdopt:
-		for _, i := range g.idle(plan.Masters) {
+		for _, i := range plan.Masters {
 			f := g.masters[i].facts
+			if g.masters[i].asking != nil {
+				continue
+			}
 			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, func(t guard.Target) []any {
 				return g.cfg.Guard.AdoptArgs(t, f, g.cfg.Owner)
 			}))
 		}
 	}
-}
-
-// idle is which of these masters are not being asked now. The caller must hold g.mu.
-func (g *Monitor) idle(masters []int) []int {
-	return slices.DeleteFunc(slices.Clone(masters), func(i int) bool { return g.masters[i].asking != nil })
 }

@@ -43,7 +43,7 @@ func (g *Monitor) Look(ctx context.Context) *Look {
 		case g.masters[i].asking != nil:
 			f.MarkerErr = pipeline.ErrTimeout
 		}
-		l.Facts[i].NoWrites = g.noWrites(i)
+		l.Facts[i].NoWrites = g.masters[i].noWrites(g.cfg.Masters[i].RoundTrip())
 	}
 	l.Standings = g.standings(l.Facts, l.At)
 	for i := range l.Standings {

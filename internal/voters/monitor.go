@@ -211,7 +211,7 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 	if q != nil {
 		q.epoch = epoch
 		if q.tells(epoch, runID) {
-			g.asks(q)
+			q.begin()
 			w.asking = nil
 			q.conclude(w)
 			g.judge()

@@ -71,7 +71,7 @@ func TestAQuorumBeginsWithAnswersAndWithTheEndOfAQuarantine(t *testing.T) {
 		f.Freeze(0, 1)
 		g.mu.Lock()
 		for i := range 2 { // no look, of which it would hear itself
-			q := g.makeInquiry(i, askLook, 1)
+			q := g.newInquiry(i, askLook, 1)
 			q.add("PING")
 			g.send = append(g.send, q)
 		}

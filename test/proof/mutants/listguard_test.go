@@ -394,8 +394,8 @@ var ofTheGuard = []mutant{
 		name:   "a voter that is asked for its time alone",
 		breaks: "S1: a master is judged anew every 5 s, by all that it was judged by first",
 		edits: []edit{{
-			"internal/voters/inquiry.go", "	q.g.addReading(q.i, m.Clock)\n",
-			`	q.g.addReading(q.i, m.Clock)
+			"internal/voters/inquiry.go", "	q.addReading(m.Clock)\n",
+			`	q.addReading(m.Clock)
 	if w.standing.Vote {
 		return
 	}

@@ -44,7 +44,7 @@ var ofListeners = []mutant{
 		name:   "an extension that reads a hold's TTL without its mutex",
 		breaks: "one mutex guards what a hold is",
 		edits: []edit{
-			{"internal/hold/extend.go", "	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.remaining(now))\n", "	left := h.remaining(now)\n"},
+			{"internal/hold/extend.go", "	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(now))\n", "	left := h.life.remaining(now)\n"},
 			{"internal/hold/extend.go", "ask.Wait(ctx, limit)", "ask.Wait(ctx, min(h.home.AnswerTimeout(h.claim.TTL), left))"},
 		},
 		foundBy: goTest{race + "./redlock", "TestAHoldMayBeSharedByManyGoroutines"},
@@ -87,14 +87,14 @@ var ofListeners = []mutant{
 	if n.returned {
 		return 0
 	}
-	return h.remaining(h.home.now())
+	return h.life.remaining(h.home.now())
 `, `	now := h.home.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.returned {
 		return 0
 	}
-	return h.remaining(now)
+	return h.life.remaining(now)
 `}},
 		foundBy: goTest{"./internal/hold", "TestWhoDecidesByTheClockReadsItUnderTheMutex"},
 	},

@@ -116,9 +116,12 @@ var ofReleases = []mutant{
 		foundBy: goTest{"./redlock", "TestHandOverWaitsForARenewalThatIsLate"},
 	},
 	{
-		name:    "a late release by a TTL that was never confirmed",
-		breaks:  "progress: what was lost is free when its TTL is over",
-		edits:   []edit{{"internal/hold/life.go", "max(0, h.life.ttl-", "max(0, h.claim.TTL-"}},
+		name:   "a late release by a TTL that was never confirmed",
+		breaks: "progress: what was lost is free when its TTL is over",
+		edits: []edit{
+			{"internal/hold/renew.go", "now + h.life.unexpired(instant)", "now + max(0, h.claim.TTL-instant.Sub(h.life.start))"},
+			{"internal/hold/renew.go", "h.life.unexpired(instant) == 0", "h.claim.TTL <= instant.Sub(h.life.start)"},
+		},
 		foundBy: goTest{"./redlock", "TestAKeyIsReleasedByTheTTLThatWasConfirmedLast"},
 	},
 	{

@@ -463,7 +463,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a pilot's vote that the next attempt forgets",
 		breaks:  "L2: whoever leaves before the other masters were asked gives back the pilot's vote",
-		edits:   []edit{{"internal/hold/acquisition.go", "	q.giveBack()\n	if q.handle.hold.tried() {\n", "	if q.handle.hold.tried() {\n"}},
+		edits:   []edit{{"internal/hold/acquisition.go", "	q.giveBack()\n	if q.handle.hold.claim", "	if q.handle.hold.claim"}},
 		foundBy: goTest{"./internal/hold", "TestAPilotsVoteThatIsNotUsedIsGivenBack"},
 	},
 	{

@@ -194,9 +194,10 @@ func (s *sim) freeze(key string, n int) {
 func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		holder, waiter := s.open(), s.open()
 		waits := func(key string, opts ...redlock.LockOption) (held *redlock.Lock, q *queuer, pilot int) {
-			held = mustLock(t, s.open(), key)
-			q = s.queue(s.open(), key, opts...)
+			held = mustLock(t, holder, key)
+			q = s.queue(waiter, key, opts...)
 			time.Sleep(20 * time.Second)
 			return held, q, s.pilot(key)
 		}

@@ -73,7 +73,7 @@ func (s *sim) wantKept(l *redlock.Lock) {
 	s.T.Helper()
 	other := s.open(redlock.WithLogger(nil))
 	ended := l.Context().Done()
-	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(100 * time.Millisecond) {
 		if _, err := other.TryLock(s.T.Context(), l.Key()); err != nil {
 			continue
 		}

@@ -35,7 +35,9 @@ func testMain(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	if out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), ".", "../redlock").CombinedOutput(); err != nil {
+	// Without what debuggers read: to link it takes a third of the time.
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator), ".", "../redlock")
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}

@@ -33,7 +33,8 @@ func testMain(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	programs = dir
 	rig.HeedSignals()
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/redlock", "./cmd/redlock-demo")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator),
+		"./cmd/redlock", "./cmd/redlock-demo")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A call is a Lock call under way: what waitqueue knows as a Caller. The acquisition makes
+// A call is a Lock call under way: what waitqueue knows as an Attempter. The acquisition makes
 // its attempts. It belongs to the goroutine of the call.
 type call struct {
 	hold.Acquisition
@@ -59,13 +59,13 @@ func (l *Lock) repeats(oneOf []string) int {
 	return mostRepeats
 }
 
-// Attempted implements waitqueue.Caller.
+// Attempted implements waitqueue.Attempter.
 func (t *call) Attempted(attempt int, failed *quorum.Failure) {
 	t.attempts = attempt
 	t.l.c.traceAttempt(t.trace, t.l, attempt, failed)
 }
 
-// Pausing implements waitqueue.Caller.
+// Pausing implements waitqueue.Attempter.
 func (t *call) Pausing(attempts int, d time.Duration, last *quorum.Failure) {
 	t.KeepOut()
 	t.l.traceRetry(t.trace, attempts, d, last)

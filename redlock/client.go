@@ -34,14 +34,14 @@ type Client struct {
 	group         *quorum.Group
 	id            string // xid: the client's part of its tokens
 
-	pilots    *quorum.Chooser
-	wire      *wire.Wire
-	waiting   waitqueue.Room // calls that wait
-	calls     sync.Pool      // of *call
-	holds     *hold.Home
-	voters    *voters.Monitor
-	nodeInfos sync.Pool               // of *[]NodeInfo, see traceNodes
-	endLife   context.CancelCauseFunc // of the group's life: when Close begins, with cause ErrClosed
+	pilots       *quorum.Chooser
+	wire         *wire.Wire
+	waiting      waitqueue.Room // calls that wait
+	calls        sync.Pool      // of *call
+	holds        *hold.Manager
+	voters       *voters.Monitor
+	nodeInfos    sync.Pool               // of *[]NodeInfo, see traceNodes
+	beginClosing context.CancelCauseFunc // of the group's life: when Close begins, with cause ErrClosed
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -148,7 +148,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	if c.ownsDeliverer {
 		c.group.Deliverer = deliver.New(o.logger)
 	}
-	c.group.Life, c.endLife = context.WithCancelCause(context.Background())
+	c.group.Closing, c.beginClosing = context.WithCancelCause(context.Background())
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
@@ -183,7 +183,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		Prefix:     o.prefix,
 		OutageWait: o.outage,
 		Chance:     o.chance,
-		Life:       c.group.Life,
+		Closing:    c.group.Closing,
 	})
 	c.holds = hold.New(hold.Config{
 		Group: c.group, Wire: c.wire, Voters: c.voters, CommandTimeout: p.CommandTimeout(),
@@ -262,7 +262,7 @@ func (c *Client) check(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) isClosed() bool { return c.group.Life.Err() != nil }
+func (c *Client) isClosed() bool { return c.group.Closing.Err() != nil }
 
 // Close ends the client. Calls that wait leave their queues and end with ErrClosed. The
 // contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
@@ -284,7 +284,7 @@ func (c *Client) Close() error {
 	}
 	c.closed = make(chan struct{})
 	defer close(c.closed)
-	c.endLife(ErrClosed)
+	c.beginClosing(ErrClosed)
 	c.mu.Unlock()
 
 	valid := c.holds.LoseAll()

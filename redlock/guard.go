@@ -89,9 +89,9 @@ type AbstainError struct {
 	Cause string
 	Value string // what the master says, where that is the reason: its role, its run_id, the settings in its marker
 	Want  string // what it should say
-	// Twins are the other addresses of the same server, sorted; of a duplicate. With
+	// Aliases are the other addresses of the same server, sorted; of a duplicate. With
 	// another configuration the masters whose markers say so, where this one's does not.
-	Twins []string
+	Aliases []string
 	// Left is for how long it still may not vote, and Until the same for people,
 	// by this machine's wall clock; in quarantine. Without a marker, if it is not
 	// 0, when the master gets a marker of this client's settings.

@@ -234,8 +234,8 @@ func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
 		_, err := c.TryLock(t.Context(), "other")
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		if r := c.Masters()[0]; len(r.Twins) != 1 || r.Twins[0] != "twin.sim:6379" {
-			t.Errorf("twins of the first: %v", r.Twins)
+		if r := c.Masters()[0]; len(r.Aliases) != 1 || r.Aliases[0] != "twin.sim:6379" {
+			t.Errorf("aliases of the first: %v", r.Aliases)
 		}
 	})
 }

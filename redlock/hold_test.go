@@ -138,7 +138,7 @@ func TestTimeThatTheMachineSleptCounts(t *testing.T) {
 		if got, want := l.Remaining(), 6*time.Second-allowance; got != want {
 			t.Errorf("Remaining is %v: want %v", got, want)
 		}
-		// The keeper notices within its tick, and renews what is overdue.
+		// The renewer notices within its tick, and renews what is overdue.
 		time.Sleep(50 * time.Millisecond)
 		synctest.Wait()
 		if got := l.Remaining(); got < 9*time.Second {
@@ -170,7 +170,7 @@ func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
 			inSim(t, 3, func(t *testing.T, s *sim) {
 				clock := new(skewedClock)
 				c := s.open(redlock.WithClock(clock))
-				other := mustLock(t, c, "other") // has the keeper look at the clock
+				other := mustLock(t, c, "other") // has the renewer look at the clock
 				acquire := func() *redlock.Lock { return mustLock(t, c, "key", redlock.WithLease(10*time.Second)) }
 				var l *redlock.Lock
 				if before {

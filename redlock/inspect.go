@@ -77,7 +77,7 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 		return nil, err
 	}
 	r := c.wire.Inspect(l.handle.Hold().Claim(), c.opts.clock.Now())
-	defer r.LetGo()
+	defer r.Done()
 	if cause := r.Wait(ctx, c.holds.AnswerTimeout(l.opts.ttl)); cause != nil {
 		return nil, endedBy(ctx, fmt.Errorf("redlock: inspect %q: %w", key, cause))
 	}

@@ -134,12 +134,12 @@ func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
 	}
 }
 
-// A forbiddingConn has its master not know the joint acquisition's command.
+// A forbiddingConn has its master not know the command of a batch.
 type forbiddingConn struct{ net.Conn }
 
 func (c forbiddingConn) Write(p []byte) (int, error) {
-	joint := "EVALSHA\r\n$40\r\n" + script.AcquireEach.SHA
-	if _, err := c.Conn.Write(bytes.ReplaceAll(p, []byte(joint), []byte(strings.Replace(joint, "EVALSHA", "UNKNOWN", 1)))); err != nil {
+	batch := "EVALSHA\r\n$40\r\n" + script.AcquireEach.SHA
+	if _, err := c.Conn.Write(bytes.ReplaceAll(p, []byte(batch), []byte(strings.Replace(batch, "EVALSHA", "UNKNOWN", 1)))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -147,7 +147,7 @@ func (c forbiddingConn) Write(p []byte) (int, error) {
 
 // Refused otherwise than for want of the script, each is asked alone, by the hash
 // that its master knows.
-func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
+func TestWhereBatchesAreForbiddenEachIsAskedAlone(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		dial := s.Dialer()

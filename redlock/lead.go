@@ -112,7 +112,7 @@ func (c *Client) rest(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.group.Life.Done():
+	case <-c.group.Closing.Done():
 		return ErrClosed
 	}
 }

@@ -30,9 +30,9 @@ type MasterReport struct {
 	// Why says why it does not vote, what to do about it, and until when, where that
 	// is known. It is nil if the master votes.
 	Why *AbstainError
-	// Twins are the other addresses that lead to the same server. One of all these
+	// Aliases are the other addresses that lead to the same server. One of all these
 	// addresses has the server's vote.
-	Twins []string
+	Aliases []string
 	// Unguarded is set where the master votes although it has not shown all that it
 	// should, and says why: INFO cannot be read.
 	Unguarded error
@@ -61,7 +61,7 @@ func (c *Client) Masters() []MasterReport {
 	}
 	for i, s := range c.voters.Standings() {
 		r := &reports[i]
-		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, (*AbstainError)(s.Why), s.Twins, s.Unguarded
+		r.Votes, r.Why, r.Aliases, r.Unguarded = s.Vote, (*AbstainError)(s.Why), s.Aliases, s.Unguarded
 		r.Grants, r.ClockOffset, r.ClockDeviation, r.ClockDeviationAt = s.Grants, s.Offset, s.Deviation, s.DeviationAt
 	}
 	return reports
@@ -99,8 +99,8 @@ func (c *Client) Ready(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
-		case <-c.group.Life.Done():
-			return endedBy(ctx, fmt.Errorf("redlock: ready: %w", context.Cause(c.group.Life)))
+		case <-c.group.Closing.Done():
+			return endedBy(ctx, fmt.Errorf("redlock: ready: %w", context.Cause(c.group.Closing)))
 		case <-ctx.Done():
 			failed.cause = ctx.Err()
 			return failed

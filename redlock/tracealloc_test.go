@@ -71,7 +71,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			failure := &quorum.Failure{Kind: quorum.Taken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
 			r := c.wire.Inspect(l.own.Claim(), now)
-			defer r.LetGo()
+			defer r.Done()
 			if err := r.Wait(t.Context(), time.Second); err != nil {
 				t.Fatal(err)
 			}

@@ -45,14 +45,14 @@ func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
 				t.Errorf("answers %v: it waited for %v, want %v", test.answers, took, test.waits)
 			}
 			p.wantOutcome(test.want, !test.answers)
-			p.LetGo()
+			p.Done()
 			f.thawAll()
 			p.beginAgain(ballot.Rules{})
 		}
 		f.answers("yyy")
 		p.send(0, time.Time{})
 		p.waits(second, 0)
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -62,21 +62,21 @@ func TestADeadlineEndsOneUseOnly(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yyy")
 		p := f.begun(ballot.Rules{}).ask()
-		p.LetGo()
+		p.Done()
 		for _, limit := range []time.Duration{30 * time.Millisecond, 200 * time.Millisecond, 30 * time.Millisecond} {
 			f.answers("---")
 			p.beginAgain(ballot.Rules{})
 			p.send(0, time.Time{})
 			p.waits(limit, limit)
 			f.thawAll()
-			p.LetGo()
+			p.Done()
 
 			f.answers("yyy")
 			p.beginAgain(ballot.Rules{})
 			p.send(0, time.Time{})
 			p.waits(limit, 0)
 			p.wantOutcome(quorum.Granted, false)
-			p.LetGo()
+			p.Done()
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		p.wantOutcome(quorum.Unreachable, true)
-		p.LetGo()
+		p.Done()
 		f.thawAll()
 		p.wantHappened("free", "free")
 		p.wantHappened("", "read")
@@ -116,8 +116,8 @@ func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 		if err := release.wait(200*time.Millisecond, 200*time.Millisecond); err != nil {
 			t.Errorf("a ballot that persists: %v", err)
 		}
-		p.LetGo()
-		release.LetGo()
+		p.Done()
+		release.Done()
 		f.thawAll()
 		// What has ended one use does not end the next.
 		f.answers("yyy")
@@ -126,11 +126,11 @@ func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 		if err := p.wait(second, 0); err != nil {
 			t.Errorf("the next use: %v", err)
 		}
-		p.LetGo()
+		p.Done()
 	})
 }
 
-// A ballot that is decided when the client closes has its decision.
+// A round that is decided when the client closes has its decision.
 func TestCloseDoesNotUndoADecision(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yyy")
@@ -138,6 +138,6 @@ func TestCloseDoesNotUndoADecision(t *testing.T) {
 		f.close()
 		p.waits(second, 0)
 		p.wantOutcome(quorum.Granted, false)
-		p.LetGo()
+		p.Done()
 	})
 }

@@ -15,7 +15,7 @@ var noContext = context.Background()
 
 const second = time.Second
 
-// Invariant L1: a ballot returns with the answer that decides it, and no silent
+// Invariant L1: a round returns with the answer that decides it, and no silent
 // master delays it. One that is still open waits.
 func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
 	for each, want := range map[string]quorum.Outcome{
@@ -39,7 +39,7 @@ func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
 			inFleet(t, 5, func(t *testing.T, f *fleet) {
 				f.answers(each)
 				p := f.begun(ballot.Rules{})
-				defer p.LetGo()
+				defer p.Done()
 				p.send(0, time.Time{})
 				if want != quorum.Open {
 					p.waits(second, 0)
@@ -52,13 +52,13 @@ func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
 	}
 }
 
-// Where every answer is wanted the ballot waits for the last, and is granted
+// Where every answer is wanted the round waits for the last, and is granted
 // whatever they are.
 func TestAQuestionToAllIsDecidedByTheLastAnswer(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("nx-")
 		p := f.begun(everyone).ask()
-		defer p.LetGo()
+		defer p.Done()
 		p.wantOutcome(quorum.Open, false)
 		f.answer(2, "y")
 		f.Thaw(2)
@@ -74,7 +74,7 @@ func TestMastersWhoseAnswerIsKnownAreNotAsked(t *testing.T) {
 	inFleet(t, 5, func(t *testing.T, f *fleet) {
 		f.answers("xxyyy")
 		p := f.begun(ballot.Rules{})
-		defer p.LetGo()
+		defer p.Done()
 		p.Agreed = 1<<0 | 1<<1
 		p.send(1<<1, time.Time{})
 		synctest.Wait()
@@ -103,7 +103,7 @@ func TestABallotOfWhichAllIsKnownIsDecidedAtOnce(t *testing.T) {
 		f.wantInFlight(0)
 		p.waits(second, 0)
 		p.wantHappened("", "free")
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 	})
 }
@@ -129,12 +129,12 @@ func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 			if !slices.Equal(took, want) {
 				t.Errorf("timed %v: %v, want %v", timed, took, want)
 			}
-			p.LetGo()
+			p.Done()
 		}
 	})
 }
 
-// What a ballot itself costs.
+// What a round itself costs.
 func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		for _, timed := range []bool{false, true} {
@@ -146,7 +146,7 @@ func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
 				p.Send("GET", 1<<2, time.Time{})
 				_ = p.Wait(noContext, second)
 				p.events = p.events[:0]
-				p.LetGo()
+				p.Done()
 			})
 			if n != 0 {
 				t.Errorf("timed %v: %v allocations", timed, n)

@@ -55,7 +55,7 @@ func TestACallThatIsKeptCountsAsFailedUntilItIsAnswered(t *testing.T) {
 		}
 		f.wantInFlight(0)
 		p.wantHappened("", "free")
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 	})
 }
@@ -75,7 +75,7 @@ func TestTheAnswersOfKeptCallsCanDecide(t *testing.T) {
 		f.wantInFlight(1) // the silent master alone
 		f.Thaw(2)
 		f.wantInFlight(0)
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -89,7 +89,7 @@ func TestTheLossOfAMasterDecidesAlthoughItsCallIsKept(t *testing.T) {
 		p.wantOutcome(quorum.Open, false)
 		f.kill(1)
 		p.wantOutcome(quorum.Refused, false)
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -107,7 +107,7 @@ func TestAKeptCallThatIsAnsweredAfterTheDeadlineCountsForNothing(t *testing.T) {
 		p.wantHappened("read 0", "read")
 		f.answer(1, "y")
 		f.Thaw(1)
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 		f.wantInFlight(0)
 	})
@@ -129,7 +129,7 @@ func TestACallThatIsKeptAfterTheDeadlineIsNotCountedAgain(t *testing.T) {
 		f.restart(1)
 		f.restart(2)
 		p.wantTally(1, 0, 2)
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 	})
 }
@@ -146,7 +146,7 @@ func TestACallToAMasterThatIsDownIsUnsent(t *testing.T) {
 		if p.answerOf(0).Unsent {
 			t.Error("an answer without its question")
 		}
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -184,7 +184,7 @@ func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 				if !test.sent && (a.Verdict != ballot.Failed || !errors.Is(a.Err, pipeline.ErrDown)) {
 					t.Errorf("it is not the failure before: %+v", a)
 				}
-				p.LetGo()
+				p.Done()
 				p.wantHappened("free", "free")
 				f.wantInFlight(0)
 			})
@@ -212,7 +212,7 @@ func TestARefusedCallThatPersistsIsSentAgain(t *testing.T) {
 		f.answers("yny")
 		f.refuse(2)
 		p := f.begun(persistent)
-		p.Tell = 1 << 2
+		p.Notify = 1 << 2
 		p.send(0, aMinute())
 		p.waits(second, 0)
 		synctest.Wait()
@@ -233,7 +233,7 @@ func TestARefusedCallThatPersistsIsSentAgain(t *testing.T) {
 		p.wantTally(2, 1, 0)
 		p.wantHappened("ended 2, ended 2", "ended")
 		f.wantInFlight(0)
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -258,7 +258,7 @@ func TestARefusalIsFinalWhereNothingIsKept(t *testing.T) {
 					t.Errorf("it was sent %d times", n)
 				}
 				f.wantInFlight(0)
-				p.LetGo()
+				p.Done()
 			})
 		})
 	}
@@ -281,6 +281,6 @@ func TestARefusedCallOfAMasterThatGoesDownIsNotWaitedFor(t *testing.T) {
 		f.refuseNoMore(2, "y")
 		time.Sleep(10 * second)
 		p.wantTally(2, 1, 0)
-		p.LetGo()
+		p.Done()
 	})
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// A fleet is embedded masters in a bubble of virtual time, and what ballots need to
+// A fleet is embedded masters in a bubble of virtual time, and what rounds need to
 // ask them.
 type fleet struct {
 	*masters.Bubble
-	life    context.Context
-	endLife context.CancelCauseFunc
-	cfg     *ballot.Config
+	life         context.Context
+	beginClosing context.CancelCauseFunc
+	cfg          *ballot.Config
 }
 
 // inFleet runs a test against n masters.
@@ -41,12 +41,12 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 	t.Helper()
 	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
 		f := &fleet{Bubble: b}
-		f.life, f.endLife = context.WithCancelCause(context.Background())
-		b.AtEnd(func() { f.endLife(nil) })
+		f.life, f.beginClosing = context.WithCancelCause(context.Background())
+		b.AtEnd(func() { f.beginClosing(nil) })
 		for _, i := range also {
 			b.All = append(b.All, b.All[i])
 		}
-		f.cfg = &ballot.Config{Group: &quorum.Group{Need: quorum.Need(len(b.All)), Clock: drift.Runtime(), Life: f.life}}
+		f.cfg = &ballot.Config{Group: &quorum.Group{Need: quorum.Need(len(b.All)), Clock: drift.Runtime(), Closing: f.life}}
 		f.cfg.Masters = b.Pipelines(func(i int, c *pipeline.Config) {
 			c.Name = fmt.Sprint("address-", i+1)
 			c.StallLimit = time.Hour // a frozen master is silent, and not given up
@@ -61,10 +61,10 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 // errClosed is the cause with which the client's life ends.
 var errClosed = errors.New("the client is closed")
 
-// close is the client's Close, as far as ballots hear of it.
-func (f *fleet) close() { f.endLife(errClosed) }
+// close is the client's Close, as far as rounds hear of it.
+func (f *fleet) close() { f.beginClosing(errClosed) }
 
-// guarded has the ballots of the test ask a guard who may vote.
+// guarded has the rounds of the test ask a guard who may vote.
 func (f *fleet) guarded() {
 	f.T.Helper()
 	f.cfg.Voters.Close()
@@ -113,7 +113,7 @@ func (f *fleet) thawAll() {
 // asked is how often a master has executed the question.
 func (f *fleet) asked(i int) int { return f.All[i].Commands()["GET"] }
 
-// wantInFlight fails unless Close would wait for so many ballots.
+// wantInFlight fails unless Close would wait for so many rounds.
 func (f *fleet) wantInFlight(want int64) {
 	f.T.Helper()
 	if n := f.cfg.InFlight.Load(); n != want {
@@ -123,7 +123,7 @@ func (f *fleet) wantInFlight(want int64) {
 
 // A poll is a question about nothing: each master has the answer at a key.
 type poll struct {
-	ballot.Ballot
+	ballot.Round
 	f *fleet
 	// resend, if it is set, is asked by Resend.
 	resend func(c *pipeline.Call) bool
@@ -139,7 +139,7 @@ var (
 	voting      = ballot.Rules{Votes: true}
 )
 
-// poll makes a ballot that has not begun.
+// poll makes a round that has not begun.
 func (f *fleet) poll() *poll {
 	p := &poll{f: f}
 	p.Init(f.cfg, p)
@@ -151,14 +151,14 @@ func getCommand(key string) *pipeline.Command {
 	return &pipeline.Command{Cmd: "GET", Encoded: pipeline.AppendCommand(nil, "GET", key)}
 }
 
-// begun is a ballot that has begun.
+// begun is a round that has begun.
 func (f *fleet) begun(rules ballot.Rules) *poll {
 	p := f.poll()
 	p.Begin(rules)
 	return p
 }
 
-// beginAgain begins the next use of a ballot, which must be free.
+// beginAgain begins the next use of a round, which must be free.
 func (p *poll) beginAgain(rules ballot.Rules) {
 	p.f.T.Helper()
 	synctest.Wait()
@@ -178,7 +178,7 @@ func (p *poll) ask() *poll {
 	return p
 }
 
-func (p *poll) send(skip quorum.Bits, keep time.Time) {
+func (p *poll) send(skip quorum.MasterSet, keep time.Time) {
 	p.Command.Encoded = pipeline.AppendCommand(p.Command.Encoded[:0], "GET", "answer")
 	p.Send("GET", skip, keep)
 }

@@ -18,14 +18,14 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 		f.answers("yn-")
 		p.Begin(persistent)
 		p.Start = drift.Runtime().Now()
-		p.Agreed, p.Tell, p.Over, p.Decided = 1<<2, 1<<0|1<<1, &over, discardDecision{}
+		p.Agreed, p.Notify, p.Over, p.Decided = 1<<2, 1<<0|1<<1, &over, discardDecision{}
 		p.SetOwn(1, getCommand("answer"))
 		p.Command.Key = 7
 		over.Add()
 		p.send(0, time.Now().Add(time.Minute))
 		synctest.Wait()
 		p.Expire()
-		p.LetGo()
+		p.Done()
 		f.Thaw(2)
 
 		f.answers("---")
@@ -40,14 +40,14 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 				t.Errorf("master %d: %+v", i, a)
 			}
 		}
-		if p.Agreed != 0 || p.Tell != 0 || p.Over != nil || p.Decided != nil || p.Start != (drift.Instant{}) ||
+		if p.Agreed != 0 || p.Notify != 0 || p.Over != nil || p.Decided != nil || p.Start != (drift.Instant{}) ||
 			len(p.Own) != 0 || len(p.Command.Encoded) != 0 || p.Command.Key != 0 || p.GivenUp() {
-			t.Errorf("%+v", &p.Ballot)
+			t.Errorf("%+v", &p.Round)
 		}
-		// The decision of a ballot that nobody waited for wakes nobody.
+		// The decision of a round that nobody waited for wakes nobody.
 		p.send(0, time.Time{})
 		p.waits(20*time.Millisecond, 20*time.Millisecond)
-		p.LetGo()
+		p.Done()
 		f.thawAll()
 		p.wantHappened("free", "free")
 		if over.Load() != 0 {
@@ -58,4 +58,4 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 
 type discardDecision struct{}
 
-func (discardDecision) Decided(*ballot.Ballot) {}
+func (discardDecision) Decided(*ballot.Round) {}

@@ -16,12 +16,12 @@ func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
 	inFleet(t, 4, func(t *testing.T, f *fleet) {
 		f.kill(0, 1, 2, 3)
 		p := f.begun(ballot.Rules{})
-		p.Last = 1<<0 | 1<<2
+		p.SendLast = 1<<0 | 1<<2
 		p.send(0, time.Time{})
 		if got := p.happened("read"); got != "read 1, read 3, read 0, read 2" {
 			t.Errorf("%q", got)
 		}
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -35,7 +35,7 @@ func TestEndedComesBeforeOver(t *testing.T) {
 		e.Begin(ballot.Rules{})
 		var over quorum.Count
 		over.Add()
-		e.Tell, e.Over = 1<<2, &over
+		e.Notify, e.Over = 1<<2, &over
 		e.ask()
 		f.Thaw(2) // Ended begins
 		if over.Load() != 1 || f.cfg.InFlight.Load() != 1 {
@@ -46,7 +46,7 @@ func TestEndedComesBeforeOver(t *testing.T) {
 		if over.Load() != 0 || f.cfg.InFlight.Load() != 0 {
 			t.Errorf("after Ended: over %d, in flight %d; want 0 and 0", over.Load(), f.cfg.InFlight.Load())
 		}
-		e.LetGo()
+		e.Done()
 	})
 }
 
@@ -61,8 +61,8 @@ func (e *endedSlowly) Ended(c *pipeline.Call) {
 	e.poll.Ended(c)
 }
 
-// Over falls when the last call is back, whether or not the starter has let go: who
-// hands a lock over waits for it while it holds the ballot.
+// Over falls when the last call is back, whether or not the starter has called Done: who
+// hands a lock over waits for it while it holds the round.
 func TestOverFallsWithoutTheStarter(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yy-")
@@ -76,7 +76,7 @@ func TestOverFallsWithoutTheStarter(t *testing.T) {
 			t.Error("Over waits for the starter")
 		}
 		p.wantHappened("", "free")
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -100,14 +100,14 @@ func TestOverWaitsForKeptCalls(t *testing.T) {
 		if over.Load() != 0 {
 			t.Error("Over is not done")
 		}
-		p.LetGo()
+		p.Done()
 	})
 }
 
-// A list of what was decided, as a keeper has it. It is told with the ballot locked.
-type decisions struct{ ballots []*ballot.Ballot }
+// A list of what was decided, as a renewer has it. It is told with the round locked.
+type decisions struct{ ballots []*ballot.Round }
 
-func (d *decisions) Decided(b *ballot.Ballot) {
+func (d *decisions) Decided(b *ballot.Round) {
 	if o, _ := b.Outcome(); o == quorum.Open {
 		panic("it is not decided")
 	}
@@ -124,14 +124,14 @@ func TestDecidedIsToldOnce(t *testing.T) {
 			p.Decided = &told
 			p.ask()
 			p.Expire()
-			if len(told.ballots) != 1 || told.ballots[0] != &p.Ballot {
+			if len(told.ballots) != 1 || told.ballots[0] != &p.Round {
 				t.Errorf("%s: told of %v", each, told.ballots)
 			}
 			if q := told.ballots[0].Question(); q != ballot.Question(p) {
 				t.Errorf("of %v", q)
 			}
 			f.thawAll()
-			p.LetGo()
+			p.Done()
 			p.wantHappened("free", "free")
 		})
 	}
@@ -158,7 +158,7 @@ func TestEveryMastersPartIsCounted(t *testing.T) {
 		f.answer(3, "y")
 		f.Thaw(3)
 		counted([4]uint64{1}, [4]uint64{0, 1}, [4]uint64{1}, [4]uint64{1}, [4]uint64{}) // the last was not asked
-		p.LetGo()
+		p.Done()
 
 		f.answers("yx---")
 		p = f.begun(ballot.Rules{}).ask()
@@ -167,6 +167,6 @@ func TestEveryMastersPartIsCounted(t *testing.T) {
 			f.Thaw(i)
 		}
 		counted([4]uint64{2}, [4]uint64{0, 1, 1}, [4]uint64{1, 0, 0, 1}, [4]uint64{1, 0, 0, 1}, [4]uint64{0, 0, 0, 1})
-		p.LetGo()
+		p.Done()
 	})
 }

@@ -27,16 +27,16 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 		p.send(0, keep)
 		synctest.Wait()
 		p.wantTally(3, 0, 0)
-		if own.Owner != pipeline.Owner(&p.Ballot) || !own.Keep.Equal(keep) || own.Key != 7 {
+		if own.Owner != pipeline.Owner(&p.Round) || !own.RetryUntil.Equal(keep) || own.Key != 7 {
 			t.Errorf("%+v", own)
 		}
-		p.LetGo()
+		p.Done()
 
 		f.answers("yyn")
 		p.beginAgain(everyone)
 		p.ask()
 		p.wantTally(2, 1, 0) // the first one's own command is gone
-		p.LetGo()
+		p.Done()
 	})
 }
 
@@ -53,10 +53,10 @@ func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 			if !pipeline.IsNoScript(c.Err) || c.Slot == 2 {
 				return false
 			}
-			p.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, source)))
+			p.Round.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, source)))
 			return true
 		}
-		p.Tell = 1<<0 | 1<<1 | 1<<2
+		p.Notify = 1<<0 | 1<<1 | 1<<2
 		p.Command.Encoded = pipeline.AppendCommand(nil, "EVALSHA", unknown, 1, "answer")
 		p.Send("EVALSHA", 0, time.Time{})
 		p.waits(second, 0)
@@ -75,7 +75,7 @@ func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		f.wantInFlight(0)
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 	})
 }

@@ -5,7 +5,7 @@ import "time"
 // mostLate is how late a timer may come in a process that has enough processor time.
 const mostLate = 5 * time.Millisecond
 
-// A patience counts how long a ballot has waited for the masters, in steps. If a step lasts
+// A patience counts how long a round has waited for the masters, in steps. If a step lasts
 // longer than its timer was set for, this process was held up, not the masters: their answers
 // may lie unread in its sockets, or the question unwritten in its queues. So a step never
 // counts for more than its timer. A timer that came late does not end the wait, until twice

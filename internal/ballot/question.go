@@ -6,21 +6,21 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Question is what a ballot asks. Its methods are called by the pipelines'
+// A Question is what a round asks. Its methods are called by the pipelines'
 // goroutines and must not block.
 type Question interface {
 	// Read says what a reply means, or the lack of one (Call.Err). It is called with the
-	// ballot locked, once for each master, and not after the deadline.
+	// round locked, once for each master, and not after the deadline.
 	Read(c *pipeline.Call) Answer
-	// Resend may send a call again, with Ballot.Resend, after an error reply, or after the
-	// master has refused it together with others (Call.Apart). It returns false if the
+	// Resend may send a call again, with Round.Resend, after an error reply, or after the
+	// master has refused it together with others (Call.BatchRefused). It returns false if the
 	// reply is the master's answer.
 	Resend(c *pipeline.Call) bool
 	// Ended is called when a master's part has ended, and also when its call is kept
 	// for a later connection, with no lock held. It is called only for the masters in
-	// Ballot.Tell.
+	// Request.Notify.
 	Ended(c *pipeline.Call)
-	// Free is called when nothing of the ballot is in use any more: it may be used
+	// Free is called when nothing of the round is in use any more: it may be used
 	// again at once.
 	Free()
 }

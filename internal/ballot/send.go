@@ -14,13 +14,13 @@ import (
 // refusal. Masters in Agreed are not asked either, and count as agreed. Until keep, a call
 // whose connection is lost is sent again on the next one. If keep is zero, the call is
 // lost with its connection (invariant S5).
-func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
+func (b *Round) Send(cmd string, skip quorum.MasterSet, keep time.Time) {
 	if b.cfg.Timed {
 		b.asked = time.Now()
 	}
 	b.cfg.InFlight.Add()
 	var check *pipeline.Check
-	var excluded quorum.Bits
+	var excluded quorum.MasterSet
 	if b.Rules.Votes {
 		check, excluded = b.cfg.Voters.Check(), b.cfg.Voters.Excluded()&^(skip|b.Agreed)
 	}
@@ -43,10 +43,10 @@ func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
 	}
 	b.awaitedAtClose = b.outstanding
 	b.mu.Unlock()
-	b.Command.Cmd, b.Command.Owner, b.Command.Keep, b.Command.Check = cmd, b, keep, check
+	b.Command.Cmd, b.Command.Owner, b.Command.RetryUntil, b.Command.Check = cmd, b, keep, check
 	b.Command.Vote = b.Rules.Votes
 	asked := quorum.All(len(b.calls)) &^ (skip | b.Agreed | excluded)
-	for _, masters := range [...]quorum.Bits{asked &^ b.Last, asked & b.Last} {
+	for _, masters := range [...]quorum.MasterSet{asked &^ b.SendLast, asked & b.SendLast} {
 		for i := range b.calls {
 			if !masters.Has(i) {
 				continue
@@ -55,7 +55,7 @@ func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
 			c.Command = &b.Command
 			if len(b.Own) > 0 && b.Own[i] != nil {
 				own := b.Own[i]
-				own.Owner, own.Keep, own.Check = b, keep, check
+				own.Owner, own.RetryUntil, own.Check = b, keep, check
 				own.Key, own.Vote = b.Command.Key, b.Command.Vote
 				c.Command = own
 			}
@@ -69,7 +69,7 @@ func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
 
 // SetOwn gives one master a command of its own. It is called before Send, which
 // completes the command.
-func (b *Ballot) SetOwn(master int, c *pipeline.Command) {
+func (b *Round) SetOwn(master int, c *pipeline.Command) {
 	if len(b.Own) == 0 {
 		n := len(b.calls)
 		if cap(b.Own) < n {
@@ -81,10 +81,10 @@ func (b *Ballot) SetOwn(master int, c *pipeline.Command) {
 }
 
 // Resend sends a call again, perhaps with another command. It is for Question.Resend.
-func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
+func (b *Round) Resend(c *pipeline.Call, other *pipeline.Command) {
 	c.Command = other
 	b.cfg.Masters[c.Slot].Enqueue(c)
 }
 
 // GivenUp reports whether calls that were not sent yet are not needed any more.
-func (b *Ballot) GivenUp() bool { return b.abandoned.Load() }
+func (b *Round) GivenUp() bool { return b.abandoned.Load() }

@@ -43,12 +43,12 @@ func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		f.wantInFlight(0)
-		p.LetGo()
+		p.Done()
 		p.wantHappened("free", "free")
 
 		q := f.begun(ballot.Rules{}).ask()
 		q.wantTally(3, 0, 0)
-		q.LetGo()
+		q.Done()
 	})
 }
 
@@ -71,11 +71,11 @@ func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {
 			if p.answerOf(0).Unsent {
 				t.Error("the master has seen it")
 			}
-			p.LetGo()
+			p.Done()
 
 			q := f.begun(persistent).ask()
 			q.wantTally(counted[0]*3, counted[1]*3, 0)
-			q.LetGo()
+			q.Done()
 		})
 	}
 }
@@ -92,6 +92,6 @@ func TestAFailureKeepsItsReasonWhereTheMasterMayNotVote(t *testing.T) {
 		if a := p.answerOf(0); !errors.Is(a.Err, errNoAnswer) {
 			t.Errorf("%+v", a)
 		}
-		p.LetGo()
+		p.Done()
 	})
 }

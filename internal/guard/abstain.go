@@ -37,9 +37,9 @@ type AbstainError struct {
 	Cause Cause
 	Value string // what the master says; texts of its own are quoted and cut
 	Want  string // what it should say
-	// Twins are the other addresses of the same server, sorted; with Duplicate. With OtherFleet the
+	// Aliases are the other addresses of the same server, sorted; with Duplicate. With OtherFleet the
 	// masters that say so, where this one does not.
-	Twins []string
+	Aliases []string
 	// Left is how long it still may not vote, and Until the same for people, by our wall clock; with
 	// Quarantined. With NoMarker, if it is not 0, when it gets a marker of this client's settings.
 	Left  time.Duration
@@ -80,7 +80,7 @@ func (r *AbstainError) Error() string {
 			"set it with CONFIG SET and in its configuration file; it votes again within 5 s", r.Value)
 	case Duplicate:
 		return fmt.Sprintf("it is the same server as %s (run_id %s), "+
-			"and only the first address votes: list every server once", strings.Join(r.Twins, ", "), r.Value)
+			"and only the first address votes: list every server once", strings.Join(r.Aliases, ", "), r.Value)
 	case Unreadable:
 		return fmt.Sprintf("INFO cannot be read%s: "+
 			"grant +info, since level strict refuses masters that it cannot identify", r.because())
@@ -101,10 +101,10 @@ func (r *AbstainError) Error() string {
 		return fmt.Sprintf("its key %s is a %s, want a hash: "+
 			"somebody else uses the reserved name; rename or delete that key", Key, r.Value)
 	case OtherFleet:
-		if len(r.Twins) > 0 {
+		if len(r.Aliases) > 0 {
 			return fmt.Sprintf("the markers of %s say %s, this client says %s: "+
 				"clients with those settings may lock without this master: %s",
-				strings.Join(r.Twins, ", "), r.Value, r.Want, sameForAll)
+				strings.Join(r.Aliases, ", "), r.Value, r.Want, sameForAll)
 		}
 		return fmt.Sprintf("its marker says %s, this client says %s: %s", r.Value, r.Want, sameForAll)
 	case NoMarker:

@@ -98,7 +98,7 @@ func (c Config) missing(facts []Facts) (missing []int) {
 		if !f.Connected || f.MarkerErr != nil || f.Marker.Verdict != Missing || f.Info.RunID == "" {
 			continue
 		}
-		if first, _ := twins(facts, i); first && refuse(f.Info) == nil {
+		if first, _ := aliases(facts, i); first && refuse(f.Info) == nil {
 			missing = append(missing, i)
 		}
 	}

@@ -59,7 +59,7 @@ func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
 				if s.Vote != test.votes {
 					t.Errorf("%s, %v: master %d votes: %v, %v", name, level, len(test.first)+i, s.Vote, s.Why)
 				}
-				if !s.Vote && (s.Why.Cause != OtherFleet || !strings.Contains(s.Why.Error(), "redlock init --force") || slices.Contains(s.Why.Twins, s.Master)) {
+				if !s.Vote && (s.Why.Cause != OtherFleet || !strings.Contains(s.Why.Error(), "redlock init --force") || slices.Contains(s.Why.Aliases, s.Master)) {
 					t.Errorf("%s, %v: master %d does not vote: %v", name, level, len(test.first)+i, s.Why)
 				}
 			}

@@ -16,9 +16,9 @@ type Standing struct {
 	Vote   bool
 	Why    *AbstainError // why not; nil exactly when it votes
 
-	// Twins are the other addresses that lead to the same server, sorted: one
+	// Aliases are the other addresses that lead to the same server, sorted: one
 	// of them all has the vote. It is told at each.
-	Twins []string
+	Aliases []string
 	// Unguarded says why it votes without having shown all that it should: INFO
 	// could not be read, or not all of it, in standard. Where it tells the
 	// run_id, the marker is judged nevertheless.
@@ -31,8 +31,8 @@ func (s Standing) String() string {
 	if !s.Vote {
 		text = "does not vote: " + s.Why.Error()
 	}
-	if s.Vote && len(s.Twins) > 0 {
-		text += ", but only once together with " + strings.Join(s.Twins, ", ") +
+	if s.Vote && len(s.Aliases) > 0 {
+		text += ", but only once together with " + strings.Join(s.Aliases, ", ") +
 			", which is the same server: list every server once"
 	}
 	if s.Vote && s.Unguarded != nil {
@@ -56,8 +56,8 @@ func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 		standings[i] = Standing{Master: f.Master}
 		s := &standings[i]
 		var first bool
-		first, s.Twins = twins(facts, i)
-		s.Why = c.judge(f, first, s.Twins, now)
+		first, s.Aliases = aliases(facts, i)
+		s.Why = c.judge(f, first, s.Aliases, now)
 		if s.Vote = s.Why == nil; s.Vote && c.Level == Standard && f.unguarded() {
 			s.Unguarded = f.unreadable()
 		}
@@ -100,15 +100,15 @@ func (c Config) outvoted(facts []Facts, standings []Standing) {
 				continue // it does not vote before somebody does something, or says more
 			}
 			s.Vote, s.Unguarded = false, nil
-			s.Why = &AbstainError{Cause: OtherFleet, Value: f.Other.Settings(), Want: c.settings(), Twins: by}
+			s.Why = &AbstainError{Cause: OtherFleet, Value: f.Other.Settings(), Want: c.settings(), Aliases: by}
 		}
 		return
 	}
 }
 
-// twins finds the other connected masters with the run_id of master i, and
+// aliases finds the other connected masters with the run_id of master i, and
 // whether i has the vote of them all.
-func twins(facts []Facts, i int) (first bool, others []string) {
+func aliases(facts []Facts, i int) (first bool, others []string) {
 	first = true
 	run := facts[i].Info.RunID
 	if !facts[i].Connected || run == "" {
@@ -157,7 +157,7 @@ func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *
 		}
 	}
 	if !first {
-		return &AbstainError{Cause: Duplicate, Value: f.Info.RunID, Twins: others}
+		return &AbstainError{Cause: Duplicate, Value: f.Info.RunID, Aliases: others}
 	}
 	switch {
 	case c.Level == Off:

@@ -219,8 +219,8 @@ func TestOneServerAtTwoAddressesHasOneVote(t *testing.T) {
 			t.Errorf("%v: %v; %v", level, s[0], s[3])
 		}
 		for i, want := range map[int]string{3: "10.0.0.4:6379", 0: "10.0.0.10:6379", 1: ""} {
-			if got := strings.Join(s[i].Twins, " "); got != want {
-				t.Errorf("%v: twins of %s are %q, want %q", level, s[i].Master, got, want)
+			if got := strings.Join(s[i].Aliases, " "); got != want {
+				t.Errorf("%v: aliases of %s are %q, want %q", level, s[i].Master, got, want)
 			}
 			if !strings.Contains(s[i].String(), want) {
 				t.Errorf("%v: %v: want it to name %s", level, s[i], want)
@@ -239,7 +239,7 @@ func TestOneServerAtTwoAddressesHasOneVote(t *testing.T) {
 			}
 		}
 		facts[3].Connected = false
-		if s := c.Standings(facts, at(0)); !s[0].Vote || s[0].Twins != nil {
+		if s := c.Standings(facts, at(0)); !s[0].Vote || s[0].Aliases != nil {
 			t.Errorf("%v: alone it %v", level, s[0])
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // An Acquisition is how one call acquires: its attempts, each with a hold and a token of its
-// own (S3). Package waitqueue says when to make which, by a Caller, of which this is the half
+// own (S3). Package waitqueue says when to make which, by an Attempter, of which this is the half
 // that asks masters. End it when the call ends, however that ends. One goroutine uses it.
 type Acquisition struct {
 	handle  *Handle
@@ -82,7 +82,7 @@ func (q *Acquisition) All(ctx context.Context, holders bool) *quorum.Failure {
 		a.repeats = left
 		failed := a.askAll(ctx, holders)
 		if a.again != 0 {
-			failed.Cause = q.handle.hold.home.pause(ctx, a.again)
+			failed.Cause = q.handle.hold.manager.pause(ctx, a.again)
 		}
 		if a.again == 0 || failed.Cause != nil {
 			return q.decided(failed)
@@ -164,10 +164,10 @@ func (q *Acquisition) Taken(master int, held *quorum.Held) *quorum.Failure {
 	h := q.handle.hold
 	f := &quorum.Failure{
 		Op: wire.OpLock.String(), Key: h.name, Others: len(h.others), Kind: quorum.Taken,
-		Need: h.home.cfg.Need, Total: len(h.home.cfg.Masters),
+		Need: h.manager.cfg.Need, Total: len(h.manager.cfg.Masters),
 	}
 	if h.claim.Token != "" {
-		f.Elapsed = h.home.now().Sub(h.life.start)
+		f.Elapsed = h.manager.now().Sub(h.life.start)
 	}
 	if held != nil {
 		f.Parts = []quorum.Part{{Master: master, Held: held}}

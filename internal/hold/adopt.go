@@ -15,9 +15,9 @@ import (
 // one: where it had come in, nobody can adopt any more.
 func (n *Handle) Adopt(ctx context.Context, token string) *quorum.Failure {
 	n.hold.claim.From = token
-	a := n.begin(ctx, time.Now().Add(n.hold.home.Timeout(n.hold.claim.TTL)))
+	a := n.begin(ctx, time.Now().Add(n.hold.manager.Timeout(n.hold.claim.TTL)))
 	// An attempt whose answers cannot come in time would use the token up.
-	a.overdue = a.overdue || a.patience() <= n.hold.home.quorumAway()
+	a.overdue = a.overdue || a.patience() <= n.hold.manager.quorumAway()
 	return a.askAll(ctx, false)
 }
 

@@ -15,10 +15,10 @@ import (
 // askPilot if the pilot does not grant it. One that a pilot has granted may be abandoned.
 type attempt struct {
 	hold    *Hold
-	agreed  quorum.Bits   // masters that have granted it already
-	until   time.Time     // when its call has to be over; zero: it is not bounded
-	waited  time.Duration // how long it waited for masters to be judged
-	overdue bool          // too few were judged in time, or the client closes: nobody is asked
+	agreed  quorum.MasterSet // masters that have granted it already
+	until   time.Time        // when its call has to be over; zero: it is not bounded
+	waited  time.Duration    // how long it waited for masters to be judged
+	overdue bool             // too few were judged in time, or the client closes: nobody is asked
 	take    *wire.PilotTake
 	called  bool          // a pilot has called this reader
 	repeats int           // how often the call may make it again
@@ -27,7 +27,7 @@ type attempt struct {
 
 // patience is how long to wait for a master: never longer than the call may take.
 func (a *attempt) patience() time.Duration {
-	d := a.hold.home.Timeout(a.hold.claim.TTL)
+	d := a.hold.manager.Timeout(a.hold.claim.TTL)
 	if !a.until.IsZero() {
 		d = min(d, max(0, time.Until(a.until)))
 	}
@@ -40,20 +40,20 @@ func (a *attempt) patience() time.Duration {
 // closes. So either it asks nobody, or Close waits for it.
 func (n *Handle) begin(ctx context.Context, until time.Time) attempt {
 	h := n.hold
-	home := h.home
+	manager := h.manager
 	a := attempt{hold: h, until: until}
-	waited, ok := home.cfg.Voters.Await(ctx, a.patience())
-	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
-	home.cfg.Running.Add()
-	h.claim.Token = home.NewToken(h.opts.Owner)
-	h.life.start = home.now()
-	a.waited, a.overdue = waited, home.closed() || !ok
+	waited, ok := manager.cfg.Voters.Await(ctx, a.patience())
+	manager.cfg.InFlight.Add() // Close waits for the attempt, rollback included
+	manager.cfg.Running.Add()
+	h.claim.Token = manager.NewToken(h.opts.Owner)
+	h.life.start = manager.now()
+	a.waited, a.overdue = waited, manager.closed() || !ok
 	return a
 }
 
 func (a *attempt) end() {
-	a.hold.home.cfg.Running.Done()
-	a.hold.home.cfg.InFlight.Done()
+	a.hold.manager.cfg.Running.Done()
+	a.hold.manager.cfg.InFlight.Done()
 }
 
 // abandon ends an attempt before all masters were asked.
@@ -65,11 +65,11 @@ func (a *attempt) abandon() {
 // askPilot asks the pilot alone for the lock. If it is not granted, the attempt is over.
 func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
 	h := a.hold
-	w := h.home.cfg.Wire
-	if h.home.closed() { // nobody is asked
+	w := h.manager.cfg.Wire
+	if h.manager.closed() { // nobody is asked
 		h.claim.Absent = w.Everyone()
 		a.abandon()
-		return false, wire.Turn{}, context.Cause(h.home.cfg.Life)
+		return false, wire.Turn{}, context.Cause(h.manager.cfg.Closing)
 	}
 	limit := w.Patience(pilot, a.patience())
 	granted, t, err = w.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
@@ -86,8 +86,8 @@ func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (grant
 
 // inTheWay asks a pilot which of several keys it could not grant.
 func (h *Hold) inTheWay(ctx context.Context, pilot int, limit time.Duration) (t wire.Turn, err error) {
-	if t.Held, err = h.home.cfg.Wire.HolderAt(ctx, &h.claim, pilot, limit); err == nil {
-		t.Held.Key = h.home.cfg.KeyName(t.Held.Key)
+	if t.Held, err = h.manager.cfg.Wire.HolderAt(ctx, &h.claim, pilot, limit); err == nil {
+		t.Held.Key = h.manager.cfg.KeyName(t.Held.Key)
 	}
 	return t, err
 }
@@ -96,22 +96,22 @@ func (h *Hold) inTheWay(ctx context.Context, pilot int, limit time.Duration) (t 
 func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	defer a.end()
 	h := a.hold
-	home := h.home
+	manager := h.manager
 	if a.overdue {
 		if a.agreed != 0 {
 			h.rollback()
 		}
 		return a.unjudged(ctx)
 	}
-	ask := home.cfg.Wire.Acquire(&h.claim, &wire.Try{
-		Live: h, Over: &h.setting, Start: h.life.start,
+	ask := manager.cfg.Wire.Acquire(&h.claim, &wire.Try{
+		Hold: h, Over: &h.setting, Start: h.life.start,
 		Agreed: a.agreed, Wait: a.patience(), Take: a.take, Called: a.called,
 	})
-	defer ask.LetGo()
+	defer ask.Done()
 	cause := ask.Wait(ctx, a.patience())
 
 	res := ask.Result()
-	now := home.now()
+	now := manager.now()
 	h.claim.Absent = res.Absent
 	if a.take != nil {
 		a.take.Answer = ask.PilotSaid()
@@ -125,12 +125,12 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 		return nil
 	}
 	h.rollback()
-	if home.closed() {
-		cause = context.Cause(home.cfg.Life)
+	if manager.closed() {
+		cause = context.Cause(manager.cfg.Closing)
 	}
 	elapsed := now.Sub(h.life.start)
 	if h.claim.Fenced && res.Outcome == quorum.Granted {
-		elapsed = home.now().Sub(h.life.start) // there may have been a second round
+		elapsed = manager.now().Sub(h.life.start) // there may have been a second round
 	}
 	elapsed += a.waited // for people, from here on
 	if unfenced != nil && cause == nil {
@@ -150,7 +150,7 @@ func (a *attempt) settle(
 	ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant,
 ) (unfenced *quorum.Failure, settled bool) {
 	h := a.hold
-	if now.Sub(h.life.start) >= h.home.cfg.Validity(h.claim.TTL) {
+	if now.Sub(h.life.start) >= h.manager.cfg.Validity(h.claim.TTL) {
 		return nil, false
 	}
 	if h.claim.Fenced {
@@ -159,7 +159,7 @@ func (a *attempt) settle(
 		}
 	}
 	h.life.agreed = uint8(res.Tally.OK)
-	if !h.home.keeper.add(h) {
+	if !h.manager.renewer.add(h) {
 		return nil, false
 	}
 	h.tellHeld()
@@ -191,7 +191,7 @@ const leastStep = time.Second
 
 // tooLong says why no validity is left of an attempt that a quorum has granted.
 func (a *attempt) tooLong() string {
-	now, start := a.hold.home.now(), a.hold.life.start
+	now, start := a.hold.manager.now(), a.hold.life.start
 	if step := now.Sub(start) - now.MonotonicSub(start); step >= leastStep {
 		return fmt.Sprintf("this machine's clock was set forward by %v meanwhile, or it slept: no validity is left",
 			step.Round(time.Second))
@@ -205,27 +205,27 @@ const leastWait = 5 * time.Millisecond
 // askHolders asks the masters that refused an acquisition who holds the key, and adds
 // their answers to those of the acquisition. It waits about as long as the acquisition
 // took: a master that is silent now must not delay a decided attempt (L1).
-func (a *attempt) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.Bits, elapsed time.Duration) {
+func (a *attempt) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.MasterSet, elapsed time.Duration) {
 	h := a.hold
-	w := h.home.cfg.Wire
+	w := h.manager.cfg.Wire
 	ask := w.Holders(&h.claim, w.Everyone()&^refused)
-	defer ask.LetGo()
+	defer ask.Done()
 	_ = ask.Wait(ctx, min(a.patience(), leastWait+2*elapsed))
-	failed.Learn(ask, h.home.cfg.KeyName)
+	failed.Learn(ask, h.manager.cfg.KeyName)
 }
 
 // unjudged is the failure of an attempt that asks no master, because too few may vote.
 func (a *attempt) unjudged(ctx context.Context) *quorum.Failure {
 	h := a.hold
-	home := h.home
+	manager := h.manager
 	f := &quorum.Failure{
 		Op: h.claim.Op().String(), Key: h.name, Others: len(h.Others()), Kind: quorum.NoQuorum,
-		Need: home.cfg.Need, Total: len(home.cfg.Masters), Elapsed: a.waited,
-		Note: "too few masters may vote, so none was asked", Cause: home.interrupted(ctx),
+		Need: manager.cfg.Need, Total: len(manager.cfg.Masters), Elapsed: a.waited,
+		Note: "too few masters may vote, so none was asked", Cause: manager.interrupted(ctx),
 	}
-	now := home.now()
-	for i := range home.cfg.Masters {
-		if why := home.cfg.Voters.AbstainsNow(i, now); why != nil {
+	now := manager.now()
+	for i := range manager.cfg.Masters {
+		if why := manager.cfg.Voters.AbstainsNow(i, now); why != nil {
 			f.Parts = append(f.Parts, quorum.Part{Master: i, Err: why})
 		}
 	}

@@ -39,34 +39,34 @@ func (deafOwner) Cause(*Loss) error                   { return errLost }
 func (deafOwner) Released(End)                        {}
 
 // newLease makes a hold of a granted attempt that began now, of a client that has no masters.
-func newLease(home *Home, ttl time.Duration) *Hold {
+func newLease(manager *Manager, ttl time.Duration) *Hold {
 	h := &Hold{}
-	h.Init(home, deafOwner{}, &Handle{}, &Options{Fixed: true}, "key", "key").TTL = ttl
-	h.life.start = home.now()
+	h.Init(manager, deafOwner{}, &Handle{}, &Options{Fixed: true}, "key", "key").TTL = ttl
+	h.life.start = manager.now()
 	return h
 }
 
-// alone is the home of such holds. All of a TTL is validity.
-func alone(t *testing.T, clock drift.Clock) *Home {
+// alone is the manager of such holds. All of a TTL is validity.
+func alone(t *testing.T, clock drift.Clock) *Manager {
 	t.Helper()
 	nowhere := pipeline.New(pipeline.Config{Name: "nowhere", Network: "unix", Addr: "/nowhere", MinBackoff: time.Minute, MaxBackoff: time.Minute})
-	home := New(Config{
-		Group:    &quorum.Group{Masters: []*pipeline.Pipeline{nowhere}, Need: 1, Clock: clock, Life: t.Context()},
+	manager := New(Config{
+		Group:    &quorum.Group{Masters: []*pipeline.Pipeline{nowhere}, Need: 1, Clock: clock, Closing: t.Context()},
 		Validity: func(ttl time.Duration) time.Duration { return ttl }, Unlocked: errors.New("unlocked"),
 	})
 	t.Cleanup(func() {
-		home.Stop()
-		home.ending.Wait()
+		manager.Stop()
+		manager.ending.Wait()
 		nowhere.Close()
 	})
-	return home
+	return manager
 }
 
 // Who reads the clock and then waits for the mutex decides by a time that is over (S7).
 func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 	clock := &fakeClock{}
-	home := alone(t, clock)
-	wanted := &Handle{hold: newLease(home, time.Hour)}
+	manager := alone(t, clock)
+	wanted := &Handle{hold: newLease(manager, time.Hour)}
 	for name, decide := range map[string]func(h *Hold, n *Handle){
 		"Handle.Remaining": func(_ *Hold, n *Handle) { n.Remaining() },
 		"Hold.Remaining":   func(h *Hold, _ *Handle) { h.Remaining() },
@@ -76,12 +76,12 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 		"Extend":           func(_ *Hold, n *Handle) { n.Extend(t.Context()) },
 		"Release":          func(_ *Hold, n *Handle) { n.end() },
 		"HandOver":         func(_ *Hold, n *Handle) { n.HandOver() },
-		"keeper.look":      func(h *Hold, _ *Handle) { home.keeper.look(h) },
-		"keeper.replan":    func(h *Hold, _ *Handle) { home.keeper.replan(h) },
-		"keeper.add":       func(h *Hold, _ *Handle) { home.keeper.add(h) },
+		"renewer.look":     func(h *Hold, _ *Handle) { manager.renewer.look(h) },
+		"renewer.replan":   func(h *Hold, _ *Handle) { manager.renewer.replan(h) },
+		"renewer.add":      func(h *Hold, _ *Handle) { manager.renewer.add(h) },
 	} {
-		h := newLease(home, time.Millisecond)
-		if name != "keeper.add" {
+		h := newLease(manager, time.Millisecond)
+		if name != "renewer.add" {
 			h.life.state, h.life.validity = held, time.Millisecond // nobody looks after it
 		}
 		h.sent = true // there is nothing to release
@@ -107,11 +107,11 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 func TestAPauseBetweenTheReadingsOfTwoClocksLengthensNoHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &fakeClock{}
-		home := alone(t, clock)
-		h := newLease(home, 2*time.Second)
+		manager := alone(t, clock)
+		h := newLease(manager, 2*time.Second)
 		ends := time.Now().Add(2 * time.Second)
 		clock.pause.Store(int64(time.Second))
-		if !home.keeper.add(h) {
+		if !manager.renewer.add(h) {
 			t.Fatal("not added")
 		}
 		<-h.first.Context(context.Background).Done()
@@ -123,21 +123,21 @@ func TestAPauseBetweenTheReadingsOfTwoClocksLengthensNoHold(t *testing.T) {
 
 func TestOnlyAnAttemptThatIsNotOverBecomesAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := alone(t, &fakeClock{})
+		manager := alone(t, &fakeClock{})
 		for _, over := range []state{held, lost, ended} {
-			h := newLease(home, time.Second)
+			h := newLease(manager, time.Second)
 			h.life.state = over
-			if home.keeper.add(h) || h.life.state != over || home.Held() != 0 {
+			if manager.renewer.add(h) || h.life.state != over || manager.Held() != 0 {
 				t.Errorf("state %d has become a hold", over)
 			}
 		}
-		late := newLease(home, time.Second)
+		late := newLease(manager, time.Second)
 		time.Sleep(time.Second)
-		if home.keeper.add(late) {
+		if manager.renewer.add(late) {
 			t.Error("what has no validity left has become a hold")
 		}
-		home.LoseAll()
-		if home.keeper.add(newLease(home, time.Second)) {
+		manager.LoseAll()
+		if manager.renewer.add(newLease(manager, time.Second)) {
 			t.Error("a hold has begun in a client that is closed")
 		}
 	})
@@ -148,10 +148,10 @@ func TestOnlyAnAttemptThatIsNotOverBecomesAHold(t *testing.T) {
 func TestTheContextOfALockEndsBesideOneWithManyDerivedContexts(t *testing.T) {
 	const derived = 100_000
 	round := func() (beside bool) {
-		home := alone(t, drift.System())
-		many, other := newLease(home, time.Hour), newLease(home, time.Hour)
+		manager := alone(t, drift.System())
+		many, other := newLease(manager, time.Hour), newLease(manager, time.Hour)
 		for _, h := range []*Hold{many, other} {
-			if !home.keeper.add(h) {
+			if !manager.renewer.add(h) {
 				t.Fatal("not added")
 			}
 		}
@@ -166,11 +166,11 @@ func TestTheContextOfALockEndsBesideOneWithManyDerivedContexts(t *testing.T) {
 		// Both end soon, the one with the many first.
 		for i, h := range []*Hold{many, other} {
 			h.mu.Lock()
-			h.life.start, h.life.validity = home.now(), time.Duration(10+i)*time.Millisecond
+			h.life.start, h.life.validity = manager.now(), time.Duration(10+i)*time.Millisecond
 			h.mu.Unlock()
-			home.keeper.schedule(h, home.keeper.now()+time.Duration(10+i)*time.Millisecond)
+			manager.renewer.schedule(h, manager.renewer.now()+time.Duration(10+i)*time.Millisecond)
 		}
-		home.keeper.signal()
+		manager.renewer.signal()
 		<-done
 		for _, ctx := range all {
 			select {

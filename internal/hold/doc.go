@@ -7,11 +7,11 @@
 // byte until it is released or lost. A [Handle] is one caller's share in a hold; each
 // reentrant call has its own.
 //
-// A [Home] is what the holds of one client have in common, with the [keeper] that renews
+// A [Manager] is what the holds of one client have in common, with the [renewer] that renews
 // them. A hold reports what happens to it to its [Owner]: package redlock makes traces,
 // log lines and public errors from that. This package knows only plain facts: a
 // [Problem], a [Loss], an outcome.Failure.
 //
 // These invariants are enforced here: S2 and S3 (attempt.go), S5 (release.go, and
-// Hold.IfLive), S6 (extend.go), S7 (keeper.go, life.go), S8 (fence.go), L2 (attempt.go).
+// Hold.SendIfHeld), S6 (extend.go), S7 (renewer.go, life.go), S8 (fence.go), L2 (attempt.go).
 package hold

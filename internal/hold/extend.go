@@ -21,7 +21,7 @@ func (n *Handle) Extend(ctx context.Context) (asked bool, p *Problem) {
 // is like Extend.
 func (n *Handle) Verify(ctx context.Context) (asked bool, p *Problem) {
 	return n.question(ctx, func(h *Hold) *wire.Ask {
-		return h.home.cfg.Wire.Verify(&h.claim, h.home.now())
+		return h.manager.cfg.Wire.Verify(&h.claim, h.manager.now())
 	})
 }
 
@@ -32,13 +32,13 @@ func (n *Handle) question(ctx context.Context, start func(h *Hold) *wire.Ask) (a
 	over := ctx.Err()
 	h := n.hold
 	h.mu.Lock()
-	now := h.home.now()
+	now := h.manager.now()
 	h.expire(now)
 	p = n.unusable()
 	if p == nil && over != nil {
 		p = &Problem{Over: over}
 	}
-	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(now))
+	limit := min(h.manager.AnswerTimeout(h.claim.TTL), h.life.remaining(now))
 	var ask *wire.Ask
 	if p == nil {
 		ask = start(h)
@@ -47,26 +47,26 @@ func (n *Handle) question(ctx context.Context, start func(h *Hold) *wire.Ask) (a
 	if p != nil {
 		return false, p
 	}
-	defer ask.LetGo()
+	defer ask.Done()
 	cause := ask.Wait(ctx, limit)
 	h.owner.Answered(ctx, ask)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return true, h.finishExtension(h.home.now(), ask, cause)
+	return true, h.finishExtension(h.manager.now(), ask, cause)
 }
 
 // startExtension queues an extension. The caller must hold h.mu, so that no extension is
 // queued behind the release.
 func (h *Hold) startExtension(renewal bool) *wire.Ask {
 	h.extended, h.claim.Absent = true, 0
-	start := h.home.now()
+	start := h.manager.now()
 	x := wire.Extension{Live: h, Over: &h.setting, Start: start}
 	// A renewal may wait in the pipelines for as long as the hold is valid.
-	x.Wait = max(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(start))
+	x.Wait = max(h.manager.AnswerTimeout(h.claim.TTL), h.life.remaining(start))
 	if renewal {
-		x.Decided = h.home.keeper
+		x.Decided = h.manager.renewer
 	}
-	return h.home.cfg.Wire.Extend(&h.claim, &x)
+	return h.manager.cfg.Wire.Extend(&h.claim, &x)
 }
 
 // finishExtension acts on a decided extension or verification. The caller must hold h.mu, and
@@ -96,7 +96,7 @@ func (h *Hold) finishExtension(now drift.Instant, ask *wire.Ask, cause error) *P
 func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.Instant) *quorum.Failure {
 	took := now.Sub(ask.Start)
 	// By the TTL that the masters were asked for: the hold's own may be longer now.
-	validity := h.home.cfg.Validity(ask.TTL)
+	validity := h.manager.cfg.Validity(ask.TTL)
 	switch {
 	case res.Outcome != quorum.Granted:
 		return ask.Failure(h.name, quorum.NoQuorum, cause, took)

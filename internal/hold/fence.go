@@ -21,17 +21,17 @@ func (a *attempt) settleFence(ctx context.Context, ask *wire.Ask) *quorum.Failur
 	given, agreeing := ask.Given(make([]uint64, 0, 16)) // on the stack
 	token := slices.Max(given)
 	h.claim.Fence = token
-	h.home.cfg.Wire.Fences.Tokens.Add(1)
+	h.manager.cfg.Wire.Fences.Tokens.Add(1)
 	if token == 0 { // a reader before any writer
 		return nil
 	}
-	var stored quorum.Bits
+	var stored quorum.MasterSet
 	for i, f := range given {
 		if f == token {
 			stored.Add(i)
 		}
 	}
-	if stored.Len() >= h.home.cfg.Need {
+	if stored.Len() >= h.manager.cfg.Need {
 		return nil
 	}
 	return a.raise(ctx, ask, given, agreeing, stored)
@@ -41,19 +41,19 @@ func (a *attempt) settleFence(ctx context.Context, ask *wire.Ask) *quorum.Failur
 // store the token already agree; those that gave a lower one are asked to raise it. The
 // other masters do not count.
 func (a *attempt) raise(
-	ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored quorum.Bits,
+	ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored quorum.MasterSet,
 ) *quorum.Failure {
 	h := a.hold
-	w := h.home.cfg.Wire
+	w := h.manager.cfg.Wire
 	w.Fences.Raises.Add(1)
 	ask := w.Raise(&h.claim, first.Start, given, agreeing, stored)
-	defer ask.LetGo()
+	defer ask.Done()
 	cause := ask.Wait(ctx, a.patience())
 	h.owner.Answered(h.owner.Context(), ask)
 	if ask.Result().Outcome == quorum.Granted {
 		return nil
 	}
-	f := ask.Failure(h.name, h.refusedAs(ask), cause, h.home.now().Sub(ask.Start))
+	f := ask.Failure(h.name, h.refusedAs(ask), cause, h.manager.now().Sub(ask.Start))
 	f.Note = notStored
 	return f
 }

@@ -37,7 +37,7 @@ func (n *Handle) Remaining() time.Duration {
 	if n.returned {
 		return 0
 	}
-	return h.life.remaining(h.home.now())
+	return h.life.remaining(h.manager.now())
 }
 
 // ValidUntil is when the guarantee of the hold ends unless it is extended. It is counted by
@@ -59,7 +59,7 @@ func (n *Handle) IsHeld() bool {
 
 // overNow is unusable by a new reading of the clock. The caller must hold the hold's mutex.
 func (n *Handle) overNow() *Problem {
-	n.hold.expire(n.hold.home.now())
+	n.hold.expire(n.hold.manager.now())
 	return n.unusable()
 }
 
@@ -103,7 +103,7 @@ func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 	h, wanted := in.hold, n.hold
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.home.now()
+	now := h.manager.now()
 	h.expire(now)
 	switch {
 	case in.unusable() != nil:
@@ -136,7 +136,7 @@ func (n *Handle) Leave() {
 	if ask == nil {
 		return
 	}
-	ask.LetGo()
+	ask.Done()
 	if p == nil {
 		n.hold.released(end)
 	}
@@ -173,7 +173,7 @@ func (n *Handle) Context(parent func() context.Context) context.Context {
 		ctx, cancel := context.WithCancelCause(parent())
 		n.ctx = &handleContext{ctx, cancel, n}
 		if p := n.overNow(); p != nil {
-			cancel(h.home.cause(p)) // no other is derived from it yet
+			cancel(h.manager.cause(p)) // no other is derived from it yet
 		}
 	}
 	return n.ctx
@@ -194,20 +194,20 @@ func (n *Handle) EndContext() {
 // must hold the hold's mutex.
 func (n *Handle) endContext() {
 	if n.ctx != nil {
-		n.hold.home.ending.Go(n.ctx.end)
+		n.hold.manager.ending.Go(n.ctx.end)
 	}
 }
 
 // cause is the error that the context of a handle ends with that is unusable because of p.
-func (home *Home) cause(p *Problem) error {
+func (manager *Manager) cause(p *Problem) error {
 	if p.Loss != nil {
 		return p.Loss.Cause
 	}
-	return home.cfg.Unlocked
+	return manager.cfg.Unlocked
 }
 
 // A handleContext ends with its handle and hold. Whoever notices that end ends it, under no
-// mutex of ours and never on the keeper's goroutine: to end all that are derived from it may
+// mutex of ours and never on the renewer's goroutine: to end all that are derived from it may
 // take long. Err computes whether the validity has run out. It does not rely on a timer: timers
 // stand still while a machine sleeps (S7).
 type handleContext struct {
@@ -230,6 +230,6 @@ func (c *handleContext) end() {
 	p := c.handle.overNow()
 	h.mu.Unlock()
 	if p != nil {
-		c.cancel(h.home.cause(p))
+		c.cancel(h.manager.cause(p))
 	}
 }

@@ -34,12 +34,12 @@ var (
 // A client is what holds need of one, on embedded masters in a bubble of virtual time.
 type client struct {
 	*masters.Bubble
-	wire    *wire.Wire
-	home    *hold.Home
-	group   *quorum.Group
-	endLife context.CancelCauseFunc
-	stopped bool
-	clock   steppedClock
+	wire         *wire.Wire
+	manager      *hold.Manager
+	group        *quorum.Group
+	beginClosing context.CancelCauseFunc
+	stopped      bool
+	clock        steppedClock
 }
 
 // inClient runs a test with three masters.
@@ -47,12 +47,12 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 	t.Helper()
 	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
 		c := &client{Bubble: b}
-		life, endLife := context.WithCancelCause(context.Background())
-		c.endLife = endLife
-		b.AtEnd(func() { endLife(nil) })
+		life, beginClosing := context.WithCancelCause(context.Background())
+		c.beginClosing = beginClosing
+		b.AtEnd(func() { beginClosing(nil) })
 		c.group = &quorum.Group{
 			Masters: b.Pipelines(func(i int, c *pipeline.Config) { c.Name = fmt.Sprint("address-", i+1) }),
-			Need:    quorum.Need(3), Clock: drift.Cumulative(&c.clock), Life: life,
+			Need:    quorum.Need(3), Clock: drift.Cumulative(&c.clock), Closing: life,
 			Deliverer: deliver.New(slog.New(slog.DiscardHandler)),
 		}
 		v := voters.New(voters.Config{Group: c.group, Guard: guard.Config{Level: guard.Off}})
@@ -62,7 +62,7 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 			Pilots:  quorum.NewChooser(c.group.Masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
 			Successors: nobodyWaits{},
 		})
-		c.home = hold.New(hold.Config{
+		c.manager = hold.New(hold.Config{
 			Group: c.group, Wire: c.wire, Voters: v,
 			Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
@@ -78,7 +78,7 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 // want is a handle for an attempt at a key.
 func (c *client) want(key string, o hold.Options) (*hold.Handle, *owner) {
 	h, n, own := &hold.Hold{}, &hold.Handle{}, &owner{}
-	h.Init(c.home, own, n, &o, key, key).TTL = ttl
+	h.Init(c.manager, own, n, &o, key, key).TTL = ttl
 	return n, own
 }
 
@@ -192,6 +192,6 @@ func (nobodyWaits) AnybodyWaits() bool                   { return false }
 func (c *client) stop() {
 	if !c.stopped {
 		c.stopped = true
-		c.home.Stop()
+		c.manager.Stop()
 	}
 }

@@ -14,13 +14,13 @@ import (
 // released or lost. Init makes it in place, and it must not be copied. It is safe for
 // concurrent use once it is held.
 type Hold struct {
-	home   *Home
-	owner  Owner
-	opts   *Options
-	name   string     // of the key as the caller knows it; the first where there are several
-	claim  wire.Claim // its Kind, Keys, TTL, Fence and Absent are guarded by mu once it is held
-	first  *Handle    // the owner's
-	others []string   // the names of the other keys
+	manager *Manager
+	owner   Owner
+	opts    *Options
+	name    string     // of the key as the caller knows it; the first where there are several
+	claim   wire.Claim // its Kind, Keys, TTL, Fence and Absent are guarded by mu once it is held
+	first   *Handle    // the owner's
+	others  []string   // the names of the other keys
 
 	acquired drift.Instant // start of the attempt that acquired it
 
@@ -33,8 +33,8 @@ type Hold struct {
 
 	setting quorum.Count // questions that may set or prolong the keys, until all masters have answered
 
-	index    int32 // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
-	late     bool  // lost, and in the heap for its release alone; guarded by the keeper's mutex
+	index    int32 // in the renewer's heap, guarded by its mutex; notScheduled if it is not there
+	late     bool  // lost, and in the heap for its release alone; guarded by the renewer's mutex
 	sent     bool  // the release has been sent; guarded by mu
 	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
 }
@@ -96,8 +96,8 @@ type End struct {
 
 // Init makes a hold for the first attempt, with the claim of one key's plain lock, and
 // its first handle. The key has the prefix.
-func (h *Hold) Init(home *Home, owner Owner, first *Handle, opts *Options, name, key string) *wire.Claim {
-	h.home, h.owner, h.first, h.opts = home, owner, first, opts
+func (h *Hold) Init(manager *Manager, owner Owner, first *Handle, opts *Options, name, key string) *wire.Claim {
+	h.manager, h.owner, h.first, h.opts = manager, owner, first, opts
 	h.name = name
 	h.index = notScheduled
 	h.claim.SetPlain(key)
@@ -107,7 +107,7 @@ func (h *Hold) Init(home *Home, owner Owner, first *Handle, opts *Options, name,
 
 // InitLike makes a hold for the same lock as wanted, and its first handle.
 func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options) {
-	h.home, h.owner, h.first, h.opts = wanted.home, owner, first, opts
+	h.manager, h.owner, h.first, h.opts = wanted.manager, owner, first, opts
 	h.name, h.claim, h.others = wanted.name, wanted.claim.Again(), wanted.others
 	h.index = notScheduled
 	first.hold = h
@@ -122,7 +122,7 @@ func (h *Hold) BeSet(names, keys []string) {
 
 // aim turns a hold into one of another key, before any attempt. key has the prefix.
 func (h *Hold) aim(key string) {
-	h.name = h.home.cfg.KeyName(key)
+	h.name = h.manager.cfg.KeyName(key)
 	h.claim.SetPlain(key)
 }
 
@@ -130,7 +130,7 @@ func (h *Hold) aim(key string) {
 // be used again: late answers of its attempt may still arrive.
 func (h *Hold) next() *Hold {
 	return &Hold{
-		home: h.home, owner: h.owner, first: h.first, opts: h.opts, name: h.name,
+		manager: h.manager, owner: h.owner, first: h.first, opts: h.opts, name: h.name,
 		claim: h.claim.Again(), others: h.others, index: notScheduled,
 	}
 }
@@ -161,8 +161,8 @@ func (h *Hold) Acquired() drift.Instant { return h.acquired }
 // Agreed is how many masters had agreed when the attempt was decided.
 func (h *Hold) Agreed() int { return int(h.life.agreed) }
 
-// IfLive implements wire.Live.
-func (h *Hold) IfLive(send func()) bool {
+// SendIfHeld implements wire.Hold.
+func (h *Hold) SendIfHeld(send func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.life.state > held {

@@ -83,7 +83,7 @@ func TestALossIsToldOnceAndEndsTheContext(t *testing.T) {
 func TestAnExpiryIsNoticedByWhoeverLooks(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, own := c.acquire("key", hold.Options{Fixed: true})
-		c.stop() // no keeper looks
+		c.stop() // no renewer looks
 		time.Sleep(ttl)
 		if n.IsHeld() {
 			t.Error("held after its TTL")
@@ -155,8 +155,8 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 		asked, q := make(chan *quorum.Failure), c.begin(late)
 		go func() { asked <- q.All(t.Context(), false) }()
 		synctest.Wait()
-		c.endLife(errClosed)
-		valid := c.home.LoseAll()
+		c.beginClosing(errClosed)
+		valid := c.manager.LoseAll()
 		for _, m := range c.All {
 			m.Thaw()
 		}
@@ -169,7 +169,7 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 		if ctx.Err() == nil || c.On("key") != 3 {
 			t.Error("the context goes on, or the key is gone already")
 		}
-		c.home.ReleaseAll(valid, ttl)
+		c.manager.ReleaseAll(valid, ttl)
 		if c.On("key") != 0 || c.On("other") != 0 {
 			t.Error("keys are left")
 		}
@@ -184,7 +184,7 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("key", hold.Options{})
 		closing := errors.New("the client closes")
-		c.endLife(closing)
+		c.beginClosing(closing)
 		before := c.commands()
 		q := c.begin(n)
 		if failed := q.All(t.Context(), false); failed == nil || failed.Cause != closing { //nolint:errorlint // the very one
@@ -286,7 +286,7 @@ func TestAQuestionIsAskedAgainOnlyWhileItsHoldLives(t *testing.T) {
 		if failed := c.begin(n).All(t.Context(), false); failed != nil {
 			t.Fatalf("not acquired: %+v", failed)
 		}
-		again := func() (sent bool) { return n.Hold().IfLive(func() { sent = true }) && sent }
+		again := func() (sent bool) { return n.Hold().SendIfHeld(func() { sent = true }) && sent }
 		if !again() {
 			t.Error("a question was not asked again while the key is held")
 		}
@@ -331,7 +331,7 @@ func TestAReleaseIsQueuedWhenTheContextHasEnded(t *testing.T) {
 			}
 		},
 		"a loss": func(c *client, _ *hold.Handle) { time.Sleep(ttl); synctest.Wait() },
-		"Close":  func(c *client, _ *hold.Handle) { c.home.ReleaseAll(c.home.LoseAll(), ttl) },
+		"Close":  func(c *client, _ *hold.Handle) { c.manager.ReleaseAll(c.manager.LoseAll(), ttl) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inClient(t, func(t *testing.T, c *client) {

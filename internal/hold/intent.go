@@ -6,31 +6,31 @@ import "time"
 // noted after every attempt that failed, and while the writer waits. It expires after 2 s by
 // itself; it is advice, and plays no part in who holds the lock. The zero intent keeps nobody out.
 type intent struct {
-	home  *Home
-	key   string // with the prefix
-	owner string
-	mark  any // the call's, since attempts have tokens of their own; nil: it is not noted
-	noted time.Time
+	manager *Manager
+	key     string // with the prefix
+	owner   string
+	mark    any // the call's, since attempts have tokens of their own; nil: it is not noted
+	noted   time.Time
 }
 
 // begin has a call keep readers out of what h is for. Close waits for its end, so that it
 // lets out what end sends.
 func (i *intent) begin(h *Hold) {
-	i.home, i.key, i.owner = h.home, h.claim.Key(), h.opts.Owner
-	i.home.cfg.InFlight.Add()
-	i.home.cfg.Running.Add()
+	i.manager, i.key, i.owner = h.manager, h.claim.Key(), h.opts.Owner
+	i.manager.cfg.InFlight.Add()
+	i.manager.cfg.Running.Add()
 }
 
 // note queues the intent, or its prolongation, for every master. Nobody waits for that.
 func (i *intent) note() {
-	if i.home == nil {
+	if i.manager == nil {
 		return
 	}
 	if i.mark == nil {
-		i.mark = i.home.NewToken(i.owner)
+		i.mark = i.manager.NewToken(i.owner)
 	}
 	i.noted = time.Now()
-	i.home.cfg.Wire.NoteIntent(i.key, i.mark)
+	i.manager.cfg.Wire.NoteIntent(i.key, i.mark)
 }
 
 // intentEvery is the least time between two notes of a writer that sleeps. Its pauses take half
@@ -49,7 +49,7 @@ func (i *intent) withdraw() bool {
 	if i.mark == nil {
 		return false
 	}
-	i.home.cfg.Wire.WithdrawIntent(i.key, i.mark)
+	i.manager.cfg.Wire.WithdrawIntent(i.key, i.mark)
 	i.mark = nil
 	return true
 }
@@ -57,12 +57,12 @@ func (i *intent) withdraw() bool {
 // end withdraws it at the end of the call. If it is noted still, the writer has given up. Then
 // readers that it kept out are called: nobody releases anything that would wake them.
 func (i *intent) end() {
-	if i.home == nil {
+	if i.manager == nil {
 		return
 	}
 	if i.withdraw() {
-		i.home.cfg.Wire.AdmitReaders(i.key)
+		i.manager.cfg.Wire.AdmitReaders(i.key)
 	}
-	i.home.cfg.Running.Done()
-	i.home.cfg.InFlight.Done()
+	i.manager.cfg.Running.Done()
+	i.manager.cfg.InFlight.Done()
 }

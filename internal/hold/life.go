@@ -64,7 +64,7 @@ func lossReason(res *wire.Result) Reason {
 func (h *Hold) Remaining() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.life.remaining(h.home.now())
+	return h.life.remaining(h.manager.now())
 }
 
 // remaining is Remaining at an instant. The caller must hold the hold's mutex.
@@ -111,10 +111,10 @@ func (h *Hold) endsAsPlanned() bool {
 	}
 }
 
-// lose makes a loss final, unless the hold has ended before. It waits for nothing (Home.LoseAll
+// lose makes a loss final, unless the hold has ended before. It waits for nothing (Manager.LoseAll
 // does): the contexts end on goroutines of their own, since many others may be derived from them, and the loss is
 // told by the deliverer. An extension may have set or prolonged keys for a hold that is gone:
-// they are released, and not left for a TTL (S6). The release waits in the keeper until the TTL
+// they are released, and not left for a TTL (S6). The release waits in the renewer until the TTL
 // of the last round that succeeded is over (unexpired). A release at once would take from the
 // holder the time that the drift allowance leaves it, between its being told and somebody
 // else's grant. The caller must hold h.mu.
@@ -131,16 +131,16 @@ func (h *Hold) lose(now drift.Instant, l *Loss) {
 		n.endContext()
 	}
 	if h.extended && !h.sent && l.Reason != Closed { // when the client closes, ReleaseAll follows
-		h.home.keeper.postpone(h)
+		h.manager.renewer.postpone(h)
 	} else {
-		h.home.keeper.remove(h)
+		h.manager.renewer.remove(h)
 	}
 	h.tellLost(End{Loss: l, At: now, Renewals: h.renewal.count})
 }
 
 // tellLost tells of an end by a loss. The caller must hold h.mu.
 func (h *Hold) tellLost(end End) {
-	h.tell(h.home.cfg.Deliverer.Always, func() { h.owner.Released(end) })
+	h.tell(h.manager.cfg.Deliverer.Always, func() { h.owner.Released(end) })
 }
 
 // tell queues what is to be told of the hold, or keeps it while Held is being told. The caller

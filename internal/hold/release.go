@@ -26,10 +26,10 @@ func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
 		return Release{}, p
 	}
 	if p != nil { // it was lost before
-		ask.LetGo()
+		ask.Done()
 		return Release{}, p
 	}
-	r.Need = h.home.cfg.Need
+	r.Need = h.manager.cfg.Need
 	r.OK, p = h.awaitRelease(ctx, ask, end.At)
 	if p != nil && p.Loss != nil {
 		end.Loss = p.Loss
@@ -47,7 +47,7 @@ func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
 func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
-	end.At = h.home.now()
+	end.At = h.manager.now()
 	h.expire(end.At)
 	p = n.unusable()
 	last := h.leave(n)
@@ -61,8 +61,8 @@ func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 	h.mu.Unlock()
 
 	if c != nil { // it ends before the masters can give the key away
-		h.home.cfg.InFlight.Add() // however long that takes, Close waits for the release
-		defer h.home.cfg.InFlight.Done()
+		h.manager.cfg.InFlight.Add() // however long that takes, Close waits for the release
+		defer h.manager.cfg.InFlight.Done()
 		c.end()
 	}
 	if !send {
@@ -71,7 +71,7 @@ func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 	h.mu.Lock()
 	release = h.startRelease(true)
 	h.mu.Unlock()
-	h.home.keeper.remove(h)
+	h.manager.renewer.remove(h)
 	return release, end, p
 }
 
@@ -82,7 +82,7 @@ func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 func (n *Handle) HandOver() (token string, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
-	now := h.home.now()
+	now := h.manager.now()
 	h.expire(now)
 	left := h.life.remaining(now)
 	if p = n.unusable(); p == nil {
@@ -98,7 +98,7 @@ func (n *Handle) HandOver() (token string, p *Problem) {
 	end := End{HandedOver: true, At: now, Renewals: h.renewal.count}
 	h.mu.Unlock()
 	n.EndContext()
-	h.home.keeper.remove(h)
+	h.manager.renewer.remove(h)
 	h.released(end)
 	h.setting.Wait(left)
 	return h.claim.Token, nil
@@ -111,7 +111,7 @@ func (n *Handle) HandOver() (token string, p *Problem) {
 func (h *Hold) startRelease(handOver bool) *wire.Ask {
 	h.sent = true
 	h.releaseReplaced()
-	return h.home.cfg.Wire.Release(&h.claim, h.keepRelease(), handOver)
+	return h.manager.cfg.Wire.Release(&h.claim, h.keepRelease(), handOver)
 }
 
 // sendRelease queues a release that nobody waits for, once. The caller must hold h.mu.
@@ -120,7 +120,7 @@ func (h *Hold) sendRelease(handOver bool) {
 		return
 	}
 	if ask := h.startRelease(handOver); ask != nil {
-		ask.LetGo()
+		ask.Done()
 	}
 }
 
@@ -133,8 +133,8 @@ func (h *Hold) releaseReplaced() {
 	}
 	replaced := h.claim
 	replaced.Token, replaced.From, replaced.Absent = h.claim.From, "", 0
-	if ask := h.home.cfg.Wire.Release(&replaced, h.keepRelease(), false); ask != nil {
-		ask.LetGo()
+	if ask := h.manager.cfg.Wire.Release(&replaced, h.keepRelease(), false); ask != nil {
+		ask.Done()
 	}
 }
 
@@ -149,13 +149,13 @@ func (h *Hold) releaseUnasked() {
 // keepRelease is until when a release is worth sending: until a key that is set now has
 // expired.
 func (h *Hold) keepRelease() time.Time {
-	return time.Now().Add(h.claim.TTL + h.home.cfg.Allowance(h.claim.TTL))
+	return time.Now().Add(h.claim.TTL + h.manager.cfg.Allowance(h.claim.TTL))
 }
 
 // awaitRelease waits for a quorum to confirm a release, and counts the masters that have.
 func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Instant) (ok int, p *Problem) {
-	defer ask.LetGo()
-	cause := ask.Wait(ctx, h.home.AnswerTimeout(h.claim.TTL))
+	defer ask.Done()
+	cause := ask.Wait(ctx, h.manager.AnswerTimeout(h.claim.TTL))
 	h.owner.Answered(ctx, ask)
 	res := ask.Result()
 	switch {
@@ -166,6 +166,6 @@ func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Inst
 		l.Cause = h.owner.Cause(l)
 		return res.Tally.OK, &Problem{Loss: l}
 	default:
-		return res.Tally.OK, &Problem{Failure: ask.Failure(h.name, quorum.NoQuorum, cause, h.home.now().Sub(began))}
+		return res.Tally.OK, &Problem{Failure: ask.Failure(h.name, quorum.NoQuorum, cause, h.manager.now().Sub(began))}
 	}
 }

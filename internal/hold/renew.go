@@ -8,14 +8,14 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A renewal is the state of a hold's renewals, which the keeper makes. The hold's mutex
+// A renewal is the state of a hold's renewals, which the renewer makes. The hold's mutex
 // guards it.
 type renewal struct {
 	underWay    *wire.Ask       // nil: none
 	count       int             // that succeeded
 	failed      int             // that failed since
 	lastFailure *quorum.Failure // why the last of them failed
-	nextAt      time.Duration   // when the next starts, or the one under way has to end, on the keeper's clock
+	nextAt      time.Duration   // when the next starts, or the one under way has to end, on the renewer's clock
 }
 
 // Renewed describes a decided renewal.
@@ -47,8 +47,8 @@ const (
 
 // mostUnderWay is how many renewals a client may have under way. Each may leave a call in
 // the queue of a silent master, and the next ones need room beside those.
-func (home *Home) mostUnderWay() int {
-	return min(mostRenewals, home.cfg.Masters[0].QueueLimit()/4)
+func (manager *Manager) mostUnderWay() int {
+	return min(mostRenewals, manager.cfg.Masters[0].QueueLimit()/4)
 }
 
 // patience is how long a renewal waits for a quorum: a quarter of the validity that is left,
@@ -57,7 +57,7 @@ func (home *Home) mostUnderWay() int {
 // leaves time for several attempts. A lost connection fails the renewal at once. The caller
 // must hold h.mu.
 func (h *Hold) patience(left time.Duration) time.Duration {
-	return min(left, max(h.home.AnswerTimeout(h.claim.TTL), left/4))
+	return min(left, max(h.manager.AnswerTimeout(h.claim.TTL), left/4))
 }
 
 // slack is the grid on which renewals of this interval start.
@@ -77,13 +77,13 @@ func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	validity := h.life.validity
 	every := o.every(validity)
 	grid := slack(every)
-	at := now - instant.Sub(h.life.start) + every - h.home.cfg.Chance.N("renewal", every/10-grid+1)
+	at := now - instant.Sub(h.life.start) + every - h.manager.cfg.Chance.N("renewal", every/10-grid+1)
 	at -= at % grid
 	switch {
 	case h.renewal.failed > 0:
-		pause := max(h.home.EndTimeout(h.claim.TTL), time.Duration(h.home.keeper.held.Load())*retryEach)
+		pause := max(h.manager.EndTimeout(h.claim.TTL), time.Duration(h.manager.renewer.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
-		at = now + pause/2 + h.home.cfg.Chance.N("renewal", pause/2+1)
+		at = now + pause/2 + h.manager.cfg.Chance.N("renewal", pause/2+1)
 	case left < validity/2:
 		at = now
 	}
@@ -96,7 +96,7 @@ func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	h.renewal.nextAt = at
 }
 
-// nextEvent is when the keeper has to look at the hold. The caller must hold
+// nextEvent is when the renewer has to look at the hold. The caller must hold
 // h.mu.
 func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration {
 	switch h.life.state {
@@ -110,9 +110,9 @@ func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration
 }
 
 // look does what is due when a hold's event has come.
-func (k *keeper) look(h *Hold) {
+func (k *renewer) look(h *Hold) {
 	h.mu.Lock()
-	now, instant := k.now(), k.home.now()
+	now, instant := k.now(), k.manager.now()
 	if h.life.state == lost && h.life.unexpired(instant) == 0 {
 		h.releaseUnasked()
 		h.mu.Unlock()
@@ -127,7 +127,7 @@ func (k *keeper) look(h *Hold) {
 		r.nextAt = never // until its result is known
 	case k.underWay >= k.mostUnderWay:
 		// It has to wait. The less validity is left, the sooner it is its turn again.
-		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.life.remaining(instant)/4+1)
+		r.nextAt = now + retryRenewal + k.manager.cfg.Chance.N("renewal", h.life.remaining(instant)/4+1)
 	default:
 		k.underWay++
 		r.underWay = h.startExtension(true)
@@ -139,22 +139,22 @@ func (k *keeper) look(h *Hold) {
 }
 
 // replan sets the next renewal again after the clocks have differed.
-func (k *keeper) replan(h *Hold) {
+func (k *renewer) replan(h *Hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now, instant := k.now(), k.home.now()
+	now, instant := k.now(), k.manager.now()
 	if h.life.state == held && h.renewal.underWay == nil {
 		h.planRenewal(now, instant)
 	}
 }
 
 // renewed acts on a decided renewal.
-func (k *keeper) renewed(ask *wire.Ask) {
-	defer ask.LetGo()
+func (k *renewer) renewed(ask *wire.Ask) {
+	defer ask.Done()
 	k.underWay--
-	h := ask.Live().(*Hold)
+	h := ask.Hold().(*Hold)
 	h.mu.Lock()
-	now, instant := k.now(), k.home.now()
+	now, instant := k.now(), k.manager.now()
 	h.renewal.underWay = nil
 	if h.life.state != held { // released or lost while the renewal was under way
 		h.mu.Unlock()
@@ -175,7 +175,7 @@ func (k *keeper) renewed(ask *wire.Ask) {
 		FirstFailure: h.renewal.failed == 1, Problem: p,
 	}
 	if tell := h.owner.Renewed(&told); tell != nil {
-		h.tell(h.home.cfg.Deliverer.Put, tell)
+		h.tell(h.manager.cfg.Deliverer.Put, tell)
 	}
 	h.mu.Unlock()
 	k.schedule(h, due)

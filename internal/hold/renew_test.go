@@ -18,17 +18,17 @@ func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Durat
 		Name: "nowhere", Network: "unix", Addr: "/nowhere", MinBackoff: time.Minute, MaxBackoff: time.Minute,
 	})
 	t.Cleanup(master.Close)
-	home := New(Config{
-		Group:     &quorum.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context()},
+	manager := New(Config{
+		Group:     &quorum.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Closing: t.Context()},
 		Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 		Allowance: drift.Default.Allowance,
 		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),
 	})
 	h = &Hold{}
-	h.Init(home, nil, &Handle{}, &Options{}, "key", "key").TTL = ttl
+	h.Init(manager, nil, &Handle{}, &Options{}, "key", "key").TTL = ttl
 	start := time.Now()
 	at := func(d time.Duration) drift.Instant { return drift.At(d, d, start.Add(d)) }
-	h.life = life{state: held, start: at(0), validity: home.cfg.Validity(ttl)}
+	h.life = life{state: held, start: at(0), validity: manager.cfg.Validity(ttl)}
 	elapsed := h.life.validity - left
 	return h, time.Hour + elapsed, at(elapsed)
 }
@@ -50,7 +50,7 @@ func TestFailedRenewalsOfManyHoldsAreSpreadOut(t *testing.T) {
 		{1_000_000, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond},
 	} {
 		h, now, instant := newTestHold(t, 30*time.Second, test.left)
-		h.home.keeper.held.Store(test.held)
+		h.manager.renewer.held.Store(test.held)
 		h.renewal.failed = 1
 		for range 100 {
 			h.planRenewal(now, instant)

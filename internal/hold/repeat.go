@@ -16,9 +16,9 @@ func (a *attempt) pauseAfter(ctx context.Context, f *quorum.Failure, elapsed tim
 	if a.repeats == 0 || f.Kind != quorum.Taken || f.Cause != nil || a.mayBeHeld(ctx, f, elapsed) {
 		return 0
 	}
-	home := a.hold.home
-	took := max(home.now().Sub(a.hold.life.start), 1)
-	pause := took + home.cfg.Chance.N("repeat", 3*took)
+	manager := a.hold.manager
+	took := max(manager.now().Sub(a.hold.life.start), 1)
+	pause := took + manager.cfg.Chance.N("repeat", 3*took)
 	if pause+took >= a.patience() { // there would be no time for it
 		return 0
 	}
@@ -50,8 +50,8 @@ func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time
 		told(p.Master, p.Held)
 	}
 	if len(named) > 1 && most < f.Need && most+silent.Len() >= f.Need {
-		ask := a.hold.home.cfg.Wire.Holders(&a.hold.claim, quorum.All(f.Total)&^silent)
-		defer ask.LetGo()
+		ask := a.hold.manager.cfg.Wire.Holders(&a.hold.claim, quorum.All(f.Total)&^silent)
+		defer ask.Done()
 		_ = ask.Wait(ctx, min(a.patience(), leastWait+2*elapsed))
 		for i, h := range ask.Held() {
 			told(i, h)
@@ -61,7 +61,7 @@ func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time
 }
 
 // pause waits for d, or returns what ended the call.
-func (home *Home) pause(ctx context.Context, d time.Duration) error {
+func (manager *Manager) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -69,7 +69,7 @@ func (home *Home) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-home.cfg.Life.Done():
-		return context.Cause(home.cfg.Life)
+	case <-manager.cfg.Closing.Done():
+		return context.Cause(manager.cfg.Closing)
 	}
 }

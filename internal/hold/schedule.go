@@ -10,7 +10,7 @@ type event struct {
 	hold *Hold
 }
 
-// A schedule is a heap of holds, ordered by their next event. The keeper's mutex guards it.
+// A schedule is a heap of holds, ordered by their next event. The renewer's mutex guards it.
 // It keeps the times itself: reading them from 100,000 holds took a fifth of the cost of
 // their renewal.
 type schedule []event

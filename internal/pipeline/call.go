@@ -9,9 +9,9 @@ type Command struct {
 	Encoded []byte // as AppendCommand makes it
 	Owner   Owner
 
-	// Keep is until when the call may be sent on a later connection after its own is lost;
+	// RetryUntil is until when the call may be sent on a later connection after its own is lost;
 	// zero: it dies with its connection (invariant S5).
-	Keep time.Time
+	RetryUntil time.Time
 
 	// Vote: the command may set a key, and the answer of a silent master is useless. If the
 	// master has answered nothing for a quarter of StallLimit, the call is not written and
@@ -25,13 +25,16 @@ type Command struct {
 	// Key is the same for all calls about one key, and nearly always another for another
 	// key; 0: unknown, or several.
 	Key uint64
-	// Part is how the call can become one command with others; zero: it cannot.
-	Part Part
+	// Batch is how the call can become one command with others; zero: it cannot.
+	Batch BatchPart
 }
 
 // With is the same for another command, which goes out alone.
 func (c *Command) With(cmd string, encoded []byte) *Command {
-	return &Command{Cmd: cmd, Encoded: encoded, Owner: c.Owner, Keep: c.Keep, Vote: c.Vote, Check: c.Check, Key: c.Key}
+	return &Command{
+		Cmd: cmd, Encoded: encoded, Owner: c.Owner, RetryUntil: c.RetryUntil,
+		Vote: c.Vote, Check: c.Check, Key: c.Key,
+	}
 }
 
 // A Call is one command to one master, and its result. It belongs to the pipeline from
@@ -44,19 +47,19 @@ type Call struct {
 	Slot int // the owner's own number for the master
 
 	// Set before Owner.Complete.
-	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
-	Err   error  // a redis.Error reply, or one of this package's errors
-	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
-	Sent  bool   // whether the master may have seen it, on any connection
-	Again bool   // it had been written before, and may have been executed then
-	Apart bool   // it was one command with others, which was refused: it is worth asking alone
+	Reply        any    // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
+	Err          error  // a redis.Error reply, or one of this package's errors
+	Epoch        uint64 // the connection that carried it, counted from 1; 0: none did
+	Sent         bool   // whether the master may have seen it, on any connection
+	Again        bool   // it had been written before, and may have been executed then
+	BatchRefused bool   // it was one command with others, which was refused: it is worth asking alone
 
 	refusals uint8 // how often it was postponed, as far as the pause depends on that
 
 	Checked *Checked // what the check said, where there was one and the call has a reply
 
 	sentAt time.Duration // see session.timed
-	joint  *joint        // that this is; nil: of a single call
+	batch  *batch        // that this is; nil: of a single call
 	ints   ThreeInts     // what Reply points to
 }
 
@@ -68,10 +71,10 @@ type Owner interface {
 	// ErrAbandoned.
 	Abandoned(*Call) bool
 	// Delayed says that the master cannot be reached now, and that the call is kept for a
-	// later connection (see Command.Keep). It may come several times, never after Complete.
+	// later connection (see Command.RetryUntil). It may come several times, never after Complete.
 	Delayed(c *Call, cause error)
 	// Complete hands the call back. It comes exactly once, and once more after each Enqueue
-	// or Postpone from inside it.
+	// or RetryLater from inside it.
 	Complete(*Call)
 }
 
@@ -85,11 +88,11 @@ func (c *Call) Said() Checked {
 
 // finish completes a call that got no reply.
 func (c *Call) finish(err error) {
-	c.Reply, c.Err, c.Apart = nil, err, false // what a connection said is lost with it
+	c.Reply, c.Err, c.BatchRefused = nil, err, false // what a connection said is lost with it
 	c.Owner.Complete(c)
 }
 
-// kept reports whether the call may still be sent on a later connection.
-func (c *Call) kept(now time.Time) bool {
-	return !c.Keep.IsZero() && now.Before(c.Keep)
+// mayRetry reports whether the call may still be sent on a later connection.
+func (c *Call) mayRetry(now time.Time) bool {
+	return !c.RetryUntil.IsZero() && now.Before(c.RetryUntil)
 }

@@ -69,20 +69,20 @@ func (k *checking) index(c *Call) int {
 	return -1
 }
 
-// addCheck puts the check behind a batch if one of its calls asks for it.
-func (s *session) addCheck(batch []*Call) []*Call {
-	for _, c := range batch {
+// addCheck puts the check behind the calls of a flush if one of its calls asks for it.
+func (s *session) addCheck(flush []*Call) []*Call {
+	for _, c := range flush {
 		if c.Check == nil {
 			continue
 		}
 		for i := range s.checking.calls {
 			s.checking.commands[i].Encoded = c.Check.commands[i]
-			batch = append(batch, &s.checking.calls[i])
+			flush = append(flush, &s.checking.calls[i])
 		}
 		s.p.accepted.Add(checkSize) // they complete like any other
-		return batch
+		return flush
 	}
-	return batch
+	return flush
 }
 
 // checked takes the reply to one of a check's commands. With the last one it completes the

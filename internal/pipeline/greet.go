@@ -11,9 +11,9 @@ import (
 
 // An identity is what a master said of itself and of our connection.
 type identity struct {
-	clientID int64   // CLIENT ID of the connection; 0: not told
-	runID    string  // run_id of INFO server; "": not told
-	greeted  []*Call // the calls of greetings, with the replies
+	clientID  int64   // CLIENT ID of the connection; 0: not told
+	runID     string  // run_id of INFO server; "": not told
+	hookCalls []*Call // the calls of handshakeCalls, with the replies
 }
 
 // isNone reports whether there was no connection.
@@ -60,8 +60,8 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		h.ask("SCRIPT", names, func(reply any) { missing = missingOf(p.cfg.Scripts, reply) })
 	}
 	if previous.isNone() {
-		id.greeted = p.greetings()
-		h.greet(id.greeted)
+		id.hookCalls = p.handshakeCalls()
+		h.greet(id.hookCalls)
 	}
 	var ahead error
 	h.ask("PING", nil, func(reply any) {

@@ -257,13 +257,13 @@ func TestOnlyTheScriptsThatAMasterLacksAreLoaded(t *testing.T) {
 	}
 }
 
-// A greeter asks with the first handshake.
-type greeter struct {
+// A handshakeHook asks with the first handshake.
+type handshakeHook struct {
 	*recorder
 	calls []*Call
 }
 
-func (g *greeter) Greet() []*Call {
+func (g *handshakeHook) HandshakeCalls() []*Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.told = append(g.told, "greet")
@@ -278,7 +278,7 @@ func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 			reply, ok := map[string]string{"INFO one": ":7\r\n", "INFO two": "-NOPERM no\r\n"}[join(args)]
 			return reply, ok
 		}
-		g := &greeter{recorder: &recorder{t: t}}
+		g := &handshakeHook{recorder: &recorder{t: t}}
 		p.Watch(g)
 		close(gate.next)
 		synctest.Wait()

@@ -10,7 +10,7 @@ import (
 func TestWhatIsQueuedBeforeTheConnectionLeavesInFewWrites(t *testing.T) {
 	for _, test := range []struct{ calls, size, writes, more int }{
 		{1000, 5, 1, 0},
-		{100, 10_000, 100 * 10_000 / writeBatch, 2}, // 1 MB in all, 4 times writeBatch
+		{100, 10_000, 100 * 10_000 / writeAtOnce, 2}, // 1 MB in all, 4 times writeAtOnce
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, g, p := atGate(t)

@@ -118,7 +118,7 @@ func start(t *testing.T, p *Pipeline, cmd string, args ...any) *waiter {
 func startKept(t *testing.T, p *Pipeline, keep time.Duration, cmd string, args ...any) *waiter {
 	t.Helper()
 	w := newWaiter(t, cmd, args...)
-	w.call.Keep = time.Now().Add(keep)
+	w.call.RetryUntil = time.Now().Add(keep)
 	return w.queue(p)
 }
 

@@ -76,7 +76,7 @@ func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 // Complete, one that is sent again, perhaps with another command. It never blocks; it completes
 // the call itself when the master is down, the queue is full, or the pipeline is closed.
 func (p *Pipeline) Enqueue(c *Call) {
-	c.Reply, c.Err, c.Checked, c.sentAt, c.Apart = nil, nil, nil, 0, false
+	c.Reply, c.Err, c.Checked, c.sentAt, c.BatchRefused = nil, nil, nil, 0, false
 	switch waiting := int64(p.accepted.Add(1) - p.completed.Load()); {
 	case waiting > int64(p.cfg.QueueLimit):
 		p.complete(c, ErrQueueFull)
@@ -89,7 +89,7 @@ func (p *Pipeline) Enqueue(c *Call) {
 	if p.state == down {
 		err := &DownError{p.cause}
 		p.mu.Unlock()
-		if !c.kept(time.Now()) {
+		if !c.mayRetry(time.Now()) {
 			p.complete(c, err)
 			return
 		}

@@ -29,16 +29,16 @@ type pausing struct {
 	due  time.Time
 }
 
-// Postpone sends a call again after a pause, if it is kept until then. Its owner calls it from
-// inside Complete, about an error reply, and has the call back when Postpone returns false:
+// RetryLater sends a call again after a pause, if it is kept until then. Its owner calls it from
+// inside Complete, about an error reply, and has the call back when RetryLater returns false:
 // then it is sent no more. Otherwise another Complete follows.
-func (p *Pipeline) Postpone(c *Call) bool {
+func (p *Pipeline) RetryLater(c *Call) bool {
 	pause := mostPostponed
 	if c.refusals < 7 {
 		pause = min(pause, leastPostponed<<c.refusals)
 	}
 	due := onGrid(time.Now().Add(pause))
-	if !c.kept(due) {
+	if !c.mayRetry(due) {
 		return false
 	}
 	p.mu.Lock()

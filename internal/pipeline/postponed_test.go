@@ -13,8 +13,8 @@ import (
 func startPersistent(t *testing.T, p *Pipeline, keep time.Duration, cmd string) *waiter {
 	t.Helper()
 	w := newWaiter(t, cmd)
-	w.call.Keep = time.Now().Add(keep)
-	w.resends = func(c *Call) bool { return IsReply(c.Err) && p.Postpone(c) }
+	w.call.RetryUntil = time.Now().Add(keep)
+	w.resends = func(c *Call) bool { return IsReply(c.Err) && p.RetryLater(c) }
 	return w.queue(p)
 }
 

@@ -35,9 +35,9 @@ type session struct {
 
 	checking checking
 
-	joiner joiner      // only the writer uses it
-	apart  atomic.Bool // the master has refused a joint command
-	ints   []int64     // the reader's buffer
+	batcher      batcher     // only the writer uses it
+	batchRefused atomic.Bool // the master has refused a batch
+	ints         []int64     // the reader's buffer
 
 	wg         sync.WaitGroup
 	unanswered []*Call // calls that the reader had claimed when it ended; read after wg.Wait
@@ -91,22 +91,22 @@ func (s *session) run() (leftover []*Call, err error) {
 // write is the writer goroutine. It sends all queued calls in one flush.
 func (s *session) write() {
 	defer s.wg.Done()
-	var batch []*Call
+	var flush []*Call
 	for {
 		var ok bool
-		if batch, ok = s.p.next(s, batch); !ok {
+		if flush, ok = s.p.next(s, flush); !ok {
 			return
 		}
 		now := time.Now()
-		if batch = s.dropAbandoned(batch, now); len(batch) == 0 {
+		if flush = s.dropAbandoned(flush, now); len(flush) == 0 {
 			continue
 		}
 		var out []*Call
-		if joined, ok := s.join(batch); ok {
+		if joined, ok := s.makeBatches(flush); ok {
 			out = s.addCheck(joined)
 		} else {
-			batch = s.addCheck(batch)
-			out = batch
+			flush = s.addCheck(flush)
+			out = flush
 		}
 		out[0].sentAt = 1 + now.Sub(s.began)
 		// Before the first byte is written: the reader must find them here.
@@ -120,17 +120,17 @@ func (s *session) write() {
 	}
 }
 
-// send writes a batch in pieces of about writeBatch bytes. It counts calls as sent before
+// send writes a flush in pieces of about writeAtOnce bytes. It counts calls as sent before
 // it writes their first byte. From then on the writer does not touch them, and the reader
 // accepts no more replies than that count.
-func (s *session) send(batch []*Call) error {
-	for len(batch) > 0 {
+func (s *session) send(flush []*Call) error {
+	for len(flush) > 0 {
 		n := 0
-		for n < len(batch) && s.wire.gathered() < writeBatch {
-			s.wire.gather(batch[n].Encoded)
+		for n < len(flush) && s.wire.gathered() < writeAtOnce {
+			s.wire.gather(flush[n].Encoded)
 			n++
 		}
-		batch = batch[n:]
+		flush = flush[n:]
 		s.wire.asked.Add(uint64(n))
 		s.sent.Add(uint64(n))
 		s.watch.arm()
@@ -143,19 +143,19 @@ func (s *session) send(batch []*Call) error {
 
 // dropAbandoned completes the calls whose answer nobody needs any more, and marks the
 // others as sent.
-func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
-	live := batch[:0]
-	for _, c := range batch {
-		if c.Owner.Abandoned(c) || c.Sent && !c.Keep.IsZero() && !now.Before(c.Keep) {
+func (s *session) dropAbandoned(flush []*Call, now time.Time) []*Call {
+	live := flush[:0]
+	for _, c := range flush {
+		if c.Owner.Abandoned(c) || c.Sent && !c.RetryUntil.IsZero() && !now.Before(c.RetryUntil) {
 			s.p.complete(c, ErrAbandoned)
 			continue
 		}
-		// The call may have been first in a batch of the previous connection. That time
+		// The call may have been first in a flush of the previous connection. That time
 		// says nothing about a round trip on this one.
 		c.Again, c.Sent, c.Epoch, c.sentAt = c.Sent, true, s.epoch, 0
 		live = append(live, c)
 	}
-	clear(batch[len(live):])
+	clear(flush[len(live):])
 	return live
 }
 
@@ -182,8 +182,8 @@ func (s *session) read() {
 			next++
 			continue
 		}
-		if c.joint != nil {
-			if err := s.receiveJoint(c.joint); err != nil {
+		if c.batch != nil {
+			if err := s.receiveBatch(c.batch); err != nil {
 				s.fail(connectionError(err))
 				break
 			}
@@ -268,7 +268,7 @@ func (s *session) claim(used []*Call) []*Call {
 
 // next waits until calls are queued, and takes them all. used is the slice that it
 // returned last time. ok is false when the session has ended.
-func (p *Pipeline) next(s *session, used []*Call) (batch []*Call, ok bool) {
+func (p *Pipeline) next(s *session, used []*Call) (flush []*Call, ok bool) {
 	clear(used)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,7 +282,7 @@ func (p *Pipeline) next(s *session, used []*Call) (batch []*Call, ok bool) {
 			p.writerWaits = false
 		}
 		// Goroutines that are about to queue a command may do so now. Under load that
-		// makes batches larger; without load it costs nothing.
+		// makes flushes larger; without load it costs nothing.
 		p.mu.Unlock()
 		p.cfg.Yield()
 		p.mu.Lock()
@@ -290,22 +290,22 @@ func (p *Pipeline) next(s *session, used []*Call) (batch []*Call, ok bool) {
 	if s.isFailed() {
 		return nil, false
 	}
-	batch = p.queue
+	flush = p.queue
 	p.queue = used[:0]
-	return batch, true
+	return flush, true
 }
 
 // ownersCalls returns the calls that have an owner: without the checks, and with the
-// parts of joint commands in place of these.
+// calls of batches in place of these.
 func (s *session) ownersCalls(calls []*Call) []*Call {
 	rest := make([]*Call, 0, len(calls))
 	for _, c := range calls {
 		switch {
 		case s.checking.index(c) >= 0:
 			s.p.completed.Add(1)
-		case c.joint != nil:
-			rest = append(rest, c.joint.parts...)
-			c.joint.free()
+		case c.batch != nil:
+			rest = append(rest, c.batch.calls...)
+			c.batch.free()
 		default:
 			rest = append(rest, c)
 		}

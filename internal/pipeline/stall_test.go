@@ -110,9 +110,9 @@ func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 }
 
 // The first write of a connection may be the one that blocks, be it that of a
-// whole batch or of a piece of one.
+// whole flush or of a piece of one.
 func TestABlockedFirstWriteIsAStall(t *testing.T) {
-	for _, size := range []int{writeBatch / 4, 4 * writeBatch} {
+	for _, size := range []int{writeAtOnce / 4, 4 * writeAtOnce} {
 		inBubble(t, strconv.Itoa(size), func(t *testing.T) {
 			s := newFakeServer(t)
 			s.window = 4 << 10

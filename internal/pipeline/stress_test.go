@@ -41,8 +41,8 @@ func (s *stress) Abandoned(c *Call) bool {
 
 func (s *stress) Delayed(c *Call, cause error) {
 	j := s.job(c, "Delayed")
-	if c.Keep.IsZero() || cause == nil {
-		s.t.Errorf("call %d: Delayed(%v), kept until %v", j.number, cause, c.Keep)
+	if c.RetryUntil.IsZero() || cause == nil {
+		s.t.Errorf("call %d: Delayed(%v), kept until %v", j.number, cause, c.RetryUntil)
 	}
 	s.delayed.Add(1)
 }
@@ -66,7 +66,7 @@ func (s *stress) Complete(c *Call) {
 	case errors.Is(c.Err, ErrClosed):
 		s.closed.Store(true)
 	case errors.Is(c.Err, ErrConnectionLost), errors.Is(c.Err, ErrDown), errors.Is(c.Err, ErrProtocol):
-		if !c.Keep.IsZero() {
+		if !c.RetryUntil.IsZero() {
 			s.t.Errorf("call %d was to be kept: %v", j.number, c.Err)
 		}
 		s.failed.Add(1)
@@ -116,9 +116,9 @@ func (s *stress) run(p *Pipeline, j *job) {
 		s.t.Errorf("call %d is in use", j.number)
 	}
 	j.number = int(s.next.Add(1))
-	j.Cmd, j.Encoded, j.Keep = "ECHO", AppendCommand(nil, "ECHO", j.number), time.Time{}
+	j.Cmd, j.Encoded, j.RetryUntil = "ECHO", AppendCommand(nil, "ECHO", j.number), time.Time{}
 	if j.number%3 == 0 {
-		j.Keep = time.Now().Add(time.Hour)
+		j.RetryUntil = time.Now().Add(time.Hour)
 	}
 	p.Enqueue(&j.Call)
 }

@@ -33,7 +33,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		}
 		dials = 0
 		s, ok := p.cameUp(w, rc, next)
-		next.greeted = nil
+		next.hookCalls = nil
 		id = next
 		if !ok {
 			_ = w.abort()
@@ -110,10 +110,10 @@ func (p *Pipeline) awaitDial(ctx context.Context, failures int, before dialled) 
 // cameUp starts a session, unless the pipeline was closed meanwhile.
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
 	s := newSession(p, p.epoch.Add(1), w, rc)
-	for _, c := range id.greeted {
+	for _, c := range id.hookCalls {
 		c.Epoch, c.Sent = s.epoch, true
 	}
-	id.greeted = nil
+	id.hookCalls = nil
 	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
 		p.mu.Unlock()
@@ -178,21 +178,21 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	p.mu.Unlock()
 	p.tellDown(cause, next == connecting)
 
-	var kept []*Call
+	var retried []*Call
 	for _, c := range calls {
 		switch {
-		case next == closed || !c.kept(now):
+		case next == closed || !c.mayRetry(now):
 			p.complete(c, failure)
 			continue
 		case next == down:
 			c.Owner.Delayed(c, failure)
 		}
-		kept = append(kept, c)
+		retried = append(retried, c)
 	}
-	if len(kept) == 0 {
+	if len(retried) == 0 {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue = append(kept, p.queue...)
+	p.queue = append(retried, p.queue...)
 }

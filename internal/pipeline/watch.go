@@ -21,26 +21,26 @@ type Watcher interface {
 	SilenceChanged()
 }
 
-// A Greeter is a Watcher that asks while the connection is still being made, before anybody
+// A HandshakeHook is a Watcher that asks while the connection is still being made, before anybody
 // knows who serves it. That saves a round trip. Only the first connection of a pipeline is
-// greeted: on a later one nothing may go out before the previous one is killed (invariant
+// asked so: on a later one nothing may go out before the previous one is killed (invariant
 // S5).
-type Greeter interface {
+type HandshakeHook interface {
 	Watcher
-	// Greet returns the calls that go out with the handshake. It must not block. They are not
+	// HandshakeCalls returns the calls that go out with the handshake. It must not block. They are not
 	// completed: the replies stand in them when CameUp is called for the connection. If the
 	// connection does not come up, nothing follows.
-	Greet() []*Call
+	HandshakeCalls() []*Call
 }
 
-// greetings is what the watchers ask on a first connection.
-func (p *Pipeline) greetings() (calls []*Call) {
+// handshakeCalls is what the watchers ask on a first connection.
+func (p *Pipeline) handshakeCalls() (calls []*Call) {
 	p.mu.Lock()
 	watchers := p.watchers
 	p.mu.Unlock()
 	for _, w := range watchers {
-		if g, ok := w.(Greeter); ok {
-			calls = append(calls, g.Greet()...)
+		if g, ok := w.(HandshakeHook); ok {
+			calls = append(calls, g.HandshakeCalls()...)
 		}
 	}
 	return calls

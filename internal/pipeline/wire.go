@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	firstRead  = 4 << 10   // one read takes what the kernel has, up to this at first,
-	readAhead  = 64 << 10  // and up to this where reads were full
-	outKept    = 16 << 10  // what shrink leaves
-	writeBatch = 256 << 10 // a batch above this is written in several pieces
+	firstRead   = 4 << 10   // one read takes what the kernel has, up to this at first,
+	readAhead   = 64 << 10  // and up to this where reads were full
+	outKept     = 16 << 10  // what shrink leaves
+	writeAtOnce = 256 << 10 // a flush above this is written in several pieces
 )
 
-// A wire is the net.Conn that redigo works on. It gathers writes until push, so that a batch
+// A wire is the net.Conn that redigo works on. It gathers writes until push, so that a flush
 // costs one system call (with redigo's own buffer of 4 KiB it cost seven). Reads pass the
 // framer first. It ignores deadlines that redigo sets: calls have deadlines, and connections
 // have stall detection.

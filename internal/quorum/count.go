@@ -6,7 +6,7 @@ import (
 )
 
 // A Count counts things in flight, and can wait for their end. The client's Close waits
-// for the ballots that masters have not answered yet. So a rollback that is queued when
+// for the rounds that masters have not answered yet. So a rollback that is queued when
 // the program stops is still sent. The zero value is ready to use. A nil Count counts nothing.
 type Count struct {
 	n       atomic.Int64

@@ -24,7 +24,7 @@ type Failure struct {
 	Kind            Kind
 	OK, Need, Total int           // masters: that agreed, that had to, that there are
 	Elapsed         time.Duration // since the question's start
-	Agreed          Bits          // masters that agreed
+	Agreed          MasterSet     // masters that agreed
 	Parts           []Part        // one for each master known not to have agreed; those in neither were not awaited
 	Cause           error         // what ended it early: its context's error, or why the client closed; nil: nothing
 	Note            string        // a further reason, for people; "": none

@@ -18,7 +18,7 @@ type Group struct {
 	Chance  *chance.Source
 	// Deliverer tells users what happens; nil: nobody listens.
 	Deliverer *deliver.Deliverer
-	Life      context.Context // the client's: its end ends every wait, with its cause
+	Closing   context.Context // the client's: its end ends every wait, with its cause
 	InFlight  Count           // attempts, and questions that some master has still to answer: Close waits for them
 	Running   Count           // calls that wait for a decision, and attempts, which may still roll back
 }

@@ -61,7 +61,7 @@ func NewChooser[M Candidate](masters []M, mayVote func(master int) bool) *Choose
 // whose lists are ordered differently agree, and when a master is not there only its own
 // keys get another pilot. Masters in passed are passed over. None: there is no
 // such master. key has the client's prefix.
-func (c *Chooser) Of(key string, passed Bits) int {
+func (c *Chooser) Of(key string, passed MasterSet) int {
 	h := chance.HashText(key)
 	for range c.masters {
 		best, most := NoPilot, uint64(0)
@@ -147,7 +147,7 @@ func (r *Refusals) Add(c *Chooser, master int) {
 }
 
 // Masters are those that have refused lately, for Chooser.Of to pass over.
-func (r *Refusals) Masters(c *Chooser) (masters Bits) {
+func (r *Refusals) Masters(c *Chooser) (masters MasterSet) {
 	for i, m := range r.marks {
 		if c.stands(i, m) {
 			masters.Add(i)

@@ -16,7 +16,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// A wanted lock is a part of a joint acquisition.
+// A wanted lock is a part of a batch.
 type wanted struct {
 	lock, token string
 	ttl         time.Duration
@@ -210,14 +210,14 @@ func TestJoinedAcquisitionsDoWhatEachWouldDo(t *testing.T) {
 		single := m.oneByOne(strict, m.prepare(seed, strict))
 		after := m.everything()
 		all := m.prepare(seed, strict)
-		joint := m.together(strict, all)
-		if !slices.Equal(joint, single) {
-			t.Fatalf("seed %d: together %q, one by one %q, of %+v", seed, joint, single, all)
+		batch := m.together(strict, all)
+		if !slices.Equal(batch, single) {
+			t.Fatalf("seed %d: together %q, one by one %q, of %+v", seed, batch, single, all)
 		}
 		if now := m.everything(); !slices.Equal(now, after) {
 			t.Errorf("seed %d: together\n%s\none by one\n%s", seed, strings.Join(now, "\n"), strings.Join(after, "\n"))
 		}
-		for _, reply := range joint {
+		for _, reply := range batch {
 			met[strings.Fields(reply)[0]]++
 		}
 	}
@@ -234,9 +234,9 @@ func TestOfJoinedAcquisitionsEachFailsAlone(t *testing.T) {
 	all := []wanted{{"a", "token-a", time.Minute, 0, 0}, {"b", "token-b", -time.Minute, 0, 0}, {"c", "token-c", time.Minute, 0, 0}}
 	for _, strict := range []bool{false, true} {
 		m.do("FLUSHALL")
-		joint := m.together(strict, all)
-		if joint[1] != "ERR" || joint[0][0] != '1' || joint[2][0] != '1' {
-			t.Errorf("%q", joint)
+		batch := m.together(strict, all)
+		if batch[1] != "ERR" || batch[0][0] != '1' || batch[2][0] != '1' {
+			t.Errorf("%q", batch)
 		}
 		if found := m.all(); found["a"] != "token-a" || found["b"] != "" || found["c"] != "token-c" {
 			t.Errorf("%v", found)

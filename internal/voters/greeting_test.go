@@ -65,7 +65,7 @@ func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.
 		}
 	})
 	g := New(Config{
-		Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Closing: context.Background()},
 		Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
 	})
 	close(begin)
@@ -106,7 +106,7 @@ func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
 			if len(flights) != 1 || !strings.Contains(flights[0], "EVAL") || !strings.Contains(flights[0], "PING") {
 				t.Errorf("master %d was asked in %d flights, want the handshake alone: %q", i, len(flights), flights)
 			}
-			if r := g.rights[i].Load(); r.epoch != 1 || r.mark == "" || r.reason != nil {
+			if r := g.voteStates[i].Load(); r.epoch != 1 || r.mark == "" || r.reason != nil {
 				t.Errorf("master %d: %+v", i, r)
 			}
 		}

@@ -19,7 +19,7 @@ var errInitLimit = errors.New("not all masters have answered")
 
 // Init declares a new fleet (see redlock.Client.Init). reasons says why a master is not
 // declared; nil where nothing is wrong. The error is what ended the wait before anything
-// was written: ctx's error, or the cause of Life.
+// was written: ctx's error, or the cause of Closing.
 func (g *Monitor) Init(ctx context.Context, force bool) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
@@ -126,8 +126,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
-		case <-g.cfg.Life.Done():
-			return context.Cause(g.cfg.Life)
+		case <-g.cfg.Closing.Done():
+			return context.Cause(g.cfg.Closing)
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); !errors.Is(cause, errInitLimit) {
 				return fmt.Errorf("nothing was written: %w", cause)

@@ -208,7 +208,7 @@ func (q *inquiry) Complete(call *pipeline.Call) {
 }
 
 // conclude adds the answers to what is known of the master. The caller must hold g.mu.
-func (q *inquiry) conclude(w *watched) {
+func (q *inquiry) conclude(w *masterState) {
 	received := q.g.cfg.Clock.Now()
 	if q.purpose == askLook {
 		w.looks++
@@ -270,7 +270,7 @@ func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 // failedBy notes that an inquiry has failed. What earlier inquiries on this connection
 // have found stays valid, unless the master refuses to say it again. The check behind
 // each flush still notices changes.
-func (w *watched) failedBy(err error) {
+func (w *masterState) failedBy(err error) {
 	w.failed = true
 	if isRefusal(err) || !w.facts.Marker.Written() || w.facts.Changed {
 		w.facts.MarkerErr = err
@@ -279,7 +279,7 @@ func (w *watched) failedBy(err error) {
 
 // readInfo reads what INFO says. An error means: ask again. Where INFO is refused for
 // good, the facts say so. The caller must hold g.mu.
-func (q *inquiry) readInfo(w *watched) error {
+func (q *inquiry) readInfo(w *masterState) error {
 	var texts [][]byte
 	var refused error
 	for i := range infoSections {
@@ -307,7 +307,7 @@ func (q *inquiry) readInfo(w *watched) error {
 }
 
 // readProbe reads which commands the master refuses. The caller must hold g.mu.
-func (q *inquiry) readProbe(w *watched) {
+func (q *inquiry) readProbe(w *masterState) {
 	probe, bySHA := &q.calls[callProbe], &q.calls[callProbeSHA]
 	if probe.Epoch == q.epoch && bySHA.Epoch == q.epoch {
 		refused, answered := w.facts.Refused.ReadProbe(probe.Reply, probe.Err, bySHA.Err)
@@ -317,7 +317,7 @@ func (q *inquiry) readProbe(w *watched) {
 
 // readWrite reads whether the master takes the write of a lock. That this user may not write, or may not
 // write that key, says nothing: the probe tells what is not permitted. The caller must hold g.mu.
-func (q *inquiry) readWrite(w *watched) {
+func (q *inquiry) readWrite(w *masterState) {
 	call := &q.calls[callWrite]
 	switch _, denied := errors.AsType[*pipeline.ConfigError](call.Err); {
 	case call.Err == nil || denied:
@@ -333,7 +333,7 @@ const writeBound = 500 * time.Millisecond
 
 // noWrites is why a master this far away takes no write of a lock; nil: it does, as far as is
 // known. The caller must hold the Monitor's mu.
-func (w *watched) noWrites(roundTrip time.Duration) error {
+func (w *masterState) noWrites(roundTrip time.Duration) error {
 	if q := w.asking; q != nil && q.purpose == askLook && !q.wrote &&
 		time.Since(w.asked) > max(writeBound, 2*roundTrip) {
 		return pipeline.ErrTimeout
@@ -342,7 +342,7 @@ func (w *watched) noWrites(roundTrip time.Duration) error {
 }
 
 // readList reads which list of masters is in use, and warns once of another one. The caller must hold g.mu.
-func (q *inquiry) readList(w *watched) {
+func (q *inquiry) readList(w *masterState) {
 	if q.purpose != askLook {
 		return
 	}

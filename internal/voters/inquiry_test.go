@@ -33,7 +33,7 @@ func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 		"all by a later one":                    {asked + 1, asked + 1, false, guard.None},
 		"none by any connection, as it appears": {0, 0, false, guard.None},
 	} {
-		g := &Monitor{cfg: Config{Group: &quorum.Group{Clock: clock}}, masters: []watched{{epoch: asked, run: "run"}}}
+		g := &Monitor{cfg: Config{Group: &quorum.Group{Clock: clock}}, masters: []masterState{{epoch: asked, run: "run"}}}
 		q := &inquiry{g: g, epoch: asked, purpose: askLook, script: callWrite + 1, sent: clock.Now()}
 		for range infoSections {
 			q.calls = append(q.calls, pipeline.Call{Epoch: test.info, Reply: []byte("run_id:run\r\n")})

@@ -21,7 +21,7 @@ func (g *Monitor) judge() {
 		g.setRight(i, standings[i], now)
 	}
 	g.plan(facts, now)
-	unheard := slices.ContainsFunc(g.masters, func(w watched) bool {
+	unheard := slices.ContainsFunc(g.masters, func(w masterState) bool {
 		return w.facts.Word == guard.None && (w.redialing || w.asking != nil)
 	})
 	votes, soon, again := 0, 0, false
@@ -32,7 +32,7 @@ func (g *Monitor) judge() {
 			votes++
 		case w.redialing, w.asking != nil && w.standing.Why.Passes() && w.standing.Why.Cause != guard.Quarantined,
 			w.standing.Why.Cause == guard.NoMarker && w.standing.Why.Left == 0,
-			unheard && w.standing.Why.Cause == guard.OtherFleet && w.standing.Why.Twins != nil: // others may say more
+			unheard && w.standing.Why.Cause == guard.OtherFleet && w.standing.Why.Aliases != nil: // others may say more
 			soon++
 		}
 		again = again || w.asking == nil && w.pause() < w.every || w.elsewhere() ||
@@ -83,8 +83,8 @@ func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Stan
 // setRight sets whether a master's answers count. The caller must hold g.mu.
 func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	w := &g.masters[i]
-	before := g.rights[i].Load()
-	j := &votingRight{epoch: w.epoch, reason: s.Why, at: now, refused: w.facts.Refused}
+	before := g.voteStates[i].Load()
+	j := &voteState{epoch: w.epoch, reason: s.Why, at: now, refused: w.facts.Refused}
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
@@ -101,7 +101,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	if s.Vote && inherits(g.masters, i) {
 		j.from = now
 	}
-	g.rights[i].Store(j)
+	g.voteStates[i].Store(j)
 	w.standing = s
 	if w.looked && !w.elsewhere() {
 		w.redial = 0
@@ -112,7 +112,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 // inherits notes that a master has the vote of its server. It reports whether another
 // address of the server had that vote before: one question might count both. The caller
 // must hold the Monitor's mu.
-func inherits(masters []watched, i int) bool {
+func inherits(masters []masterState, i int) bool {
 	run := masters[i].facts.Info.RunID
 	if run == "" || masters[i].votedAs == run {
 		return false
@@ -134,15 +134,15 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		return
 	}
 	plan := g.cfg.Guard.Plan(facts, now)
-	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
+	busy := slices.ContainsFunc(g.masters, func(w masterState) bool { return w.asking != nil })
 	// All masters were empty at one instant. A look that is under way cannot change
 	// that, and with masters far away some look always is under way.
-	writing := slices.ContainsFunc(g.masters, func(w watched) bool {
+	writing := slices.ContainsFunc(g.masters, func(w masterState) bool {
 		return w.asking != nil && w.asking.purpose.writes()
 	})
 	switch plan.Step {
 	case guard.Again:
-		if busy || slices.ContainsFunc(g.masters, func(w watched) bool {
+		if busy || slices.ContainsFunc(g.masters, func(w masterState) bool {
 			return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
 		}) {
 			return

@@ -62,7 +62,7 @@ const scriptsBound = 500 * time.Millisecond
 
 // takesNoScript reports whether a look has been waiting so long: the master's clients are
 // paused. The caller must hold g.mu.
-func (w *watched) takesNoScript() bool {
+func (w *masterState) takesNoScript() bool {
 	q := w.asking
 	return q.g.cfg.ReadOnly && q.leftInfo == 0 && time.Since(w.asked) > scriptsBound
 }

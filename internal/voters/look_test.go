@@ -18,7 +18,7 @@ import (
 func (f *fleet) looker(c guard.Config) *Monitor {
 	f.T.Helper()
 	g := New(Config{
-		Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Closing: context.Background()},
 		Guard: c, ReadOnly: true,
 	})
 	f.AtEnd(g.Close)

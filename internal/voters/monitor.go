@@ -26,8 +26,8 @@ type Monitor struct {
 	watchers []*watcher
 	list     string // digest of the list of masters
 
-	rights []atomic.Pointer[votingRight] // written under mu, or by who ends a quarantine
-	// excluded is the quorum.Bits of mustExclude; written under mu.
+	voteStates []atomic.Pointer[voteState] // written under mu, or by who ends a quarantine
+	// excluded is the quorum.MasterSet of mustExclude; written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 
@@ -38,7 +38,7 @@ type Monitor struct {
 	// mu guards what follows. No other lock is taken under it but the deliverer's. What has
 	// to be sent waits until unlock.
 	mu        sync.Mutex
-	masters   []watched
+	masters   []masterState
 	news      chan struct{} // closed after open has become false
 	begins    chan struct{} // closed when a quorum begins to vote
 	began     time.Time     // when one did last
@@ -51,8 +51,8 @@ type Monitor struct {
 	hasLooked bool            // with ReadOnly: Look was called before
 }
 
-// watched is what the Monitor knows of one master.
-type watched struct {
+// masterState is what the Monitor knows of one master.
+type masterState struct {
 	facts guard.Facts
 	epoch uint64 // of the connection that facts are of; 0: none
 	// lastLostEpoch: the connections up to this one are lost.
@@ -111,21 +111,21 @@ type Config struct {
 func New(c Config) *Monitor {
 	n := len(c.Masters)
 	g := &Monitor{
-		cfg:      c,
-		trusting: c.Guard.Level == guard.Off && !c.ReadOnly,
-		rights:   make([]atomic.Pointer[votingRight], n),
-		masters:  make([]watched, n),
-		begins:   make(chan struct{}),
-		news:     make(chan struct{}),
-		wake:     make(chan struct{}, 1),
-		quit:     make(chan struct{}),
-		done:     make(chan struct{}),
+		cfg:        c,
+		trusting:   c.Guard.Level == guard.Off && !c.ReadOnly,
+		voteStates: make([]atomic.Pointer[voteState], n),
+		masters:    make([]masterState, n),
+		begins:     make(chan struct{}),
+		news:       make(chan struct{}),
+		wake:       make(chan struct{}, 1),
+		quit:       make(chan struct{}),
+		done:       make(chan struct{}),
 	}
 	g.open.Store(true)
 	names := make([]string, n)
 	for i, m := range c.Masters {
 		names[i] = m.Name()
-		g.rights[i].Store(&votingRight{reason: errUnjudged})
+		g.voteStates[i].Store(&voteState{reason: errUnjudged})
 		w := &g.masters[i]
 		w.facts.Master, w.facts.DB, w.redialing = m.Name(), m.DB(), true
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
@@ -151,7 +151,7 @@ func (g *Monitor) Close() {
 		w := &g.masters[i]
 		w.epoch, w.looked, w.asking = 0, false, nil
 		w.facts = guard.Facts{Master: w.facts.Master, Err: pipeline.ErrClosed}
-		g.rights[i].Store(&votingRight{reason: errUnjudged})
+		g.voteStates[i].Store(&voteState{reason: errUnjudged})
 	}
 	g.mu.Unlock()
 	close(g.quit)
@@ -223,8 +223,8 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 	return q.pointers()
 }
 
-// Greet implements pipeline.Greeter.
-func (e *watcher) Greet() []*pipeline.Call {
+// HandshakeCalls implements pipeline.HandshakeHook.
+func (e *watcher) HandshakeCalls() []*pipeline.Call {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
@@ -260,11 +260,11 @@ func (e *watcher) SilenceChanged() {
 }
 
 // changed notes that a check has found another marker than the one that was judged.
-func (g *Monitor) changed(i int, j *votingRight) {
+func (g *Monitor) changed(i int, j *voteState) {
 	g.mu.Lock()
 	defer g.unlock()
 	w := &g.masters[i]
-	if g.closed || w.epoch != j.epoch || w.facts.Changed || g.rights[i].Load().mark != j.mark {
+	if g.closed || w.epoch != j.epoch || w.facts.Changed || g.voteStates[i].Load().mark != j.mark {
 		return // known
 	}
 	w.facts.Changed = true
@@ -302,8 +302,8 @@ func (g *Monitor) tick() time.Duration {
 	g.mu.Lock()
 	defer g.unlock()
 	now := g.cfg.Clock.Now()
-	for i := range g.rights {
-		if g.rights[i].Load().quarantineEnded(now) {
+	for i := range g.voteStates {
+		if g.voteStates[i].Load().quarantineEnded(now) {
 			g.judge()
 			break
 		}
@@ -323,7 +323,7 @@ func (g *Monitor) askDue() time.Duration {
 		if w.epoch != 0 && w.elsewhere() {
 			next = min(next, g.redial(i))
 		}
-		if left, ok := g.rights[i].Load().quarantine(g.cfg.Clock.Now()); ok {
+		if left, ok := g.voteStates[i].Load().quarantine(g.cfg.Clock.Now()); ok {
 			next = min(next, left)
 		}
 		if w.epoch == 0 || w.asking != nil {
@@ -342,7 +342,7 @@ func (g *Monitor) askDue() time.Duration {
 
 // elsewhere reports whether the master may be at another server by now: this one is no master, and
 // the address may lead to the one that took its place.
-func (w *watched) elsewhere() bool {
+func (w *masterState) elsewhere() bool {
 	return !w.standing.Vote && (w.standing.Why.Cause == guard.NotMaster || w.standing.Why.Cause == guard.NotStandalone)
 }
 
@@ -360,7 +360,7 @@ func (g *Monitor) redial(i int) time.Duration {
 }
 
 // pause is the time from an inquiry to the next look at the master.
-func (w *watched) pause() time.Duration {
+func (w *masterState) pause() time.Duration {
 	if w.epoch == 0 || w.standing.Vote {
 		return w.every
 	}

@@ -20,7 +20,7 @@ func TestAMasterThatOthersHaveKnownIsAdoptedWhenThatIsSaid(t *testing.T) {
 		c := guard.Config{Level: guard.Standard, MaxTTL: time.Second, Masters: fleetOf, Drift: drift.Default}
 		newMonitor := func() *Monitor {
 			g := New(Config{
-				Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+				Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Closing: context.Background()},
 				Guard: c,
 			})
 			time.Sleep(100 * time.Millisecond)

@@ -56,7 +56,7 @@ func TestAServerThatIsNoMasterIsDialledAgain(t *testing.T) {
 			}
 		})
 		g := New(Config{
-			Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background(), Deliverer: d},
+			Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Closing: context.Background(), Deliverer: d},
 			Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
 		})
 		defer d.Close()
@@ -107,7 +107,7 @@ func TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster(t *testing.T) {
 			}
 		})
 		g := New(Config{
-			Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Runtime(), Life: context.Background()},
+			Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Runtime(), Closing: context.Background()},
 			Guard: guard.Config{Level: guard.Off},
 		})
 		defer g.Close()

@@ -78,7 +78,7 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	case <-news:
 		ok = true
 	case <-ctx.Done():
-	case <-g.cfg.Life.Done():
+	case <-g.cfg.Closing.Done():
 	case <-t.C:
 	}
 	return time.Since(began), ok

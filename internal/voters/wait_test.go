@@ -16,7 +16,7 @@ func TestTheBeginningOfAQuorumIsTold(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.Kill(0, 1, 2)
 		g := New(Config{
-			Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Runtime(), Life: context.Background()},
+			Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Runtime(), Closing: context.Background()},
 			Guard: guard.Config{Level: guard.Off},
 		})
 		defer g.Close()
@@ -84,7 +84,7 @@ func TestAQuorumBeginsWithAnswersAndWithTheEndOfAQuarantine(t *testing.T) {
 		if !begun(begins) {
 			t.Error("no quorum begins with their answers")
 		}
-		if epoch := g.rights[0].Load().epoch; epoch != 1 {
+		if epoch := g.voteStates[0].Load().epoch; epoch != 1 {
 			t.Errorf("they were dialled again, %d times", epoch-1)
 		}
 

@@ -1,7 +1,7 @@
 // Package waitqueue is where the calls of one client wait for a lock that is taken.
 //
 // It owns the lines of calls in the process, the client's places in the queues at the
-// keys' pilots, and when a call tries again. It makes no attempt itself: a Caller makes
+// keys' pilots, and when a call tries again. It makes no attempt itself: an Attempter makes
 // them, and owns the handles. Only the masters decide who holds a lock. The queues are
 // only advice: if one is lost, no lock is in danger.
 //
@@ -10,51 +10,52 @@
 // A call that waits is a waiter, and is in one of these states. In each state it does one
 // thing. The result is an event, which leads to the next state (states.go).
 //
-//	inLine       other calls of this client have waited longer for the same key
-//	comingAlong  a reader before it has found that readers get in: asks all masters as well
-//	knocking     asks the pilot for the lock at once, because calls waited for the key lately
-//	seeking      chooses a pilot, and subscribes to its calls
-//	deaf         has no subscription to the pilot yet: pauses, then asks all masters
-//	blind        there is no queue to wait in: pauses, then asks all masters
-//	asking       asks the pilot for its place in the queue, and so takes a place there
-//	told         a pilot that refused the lock has told it its place
-//	queued       sleeps: until it is called, or for 50 to 250 ms, up to 500 ms while the same
-//	             holder of this library has the lock, who will call
-//	called       the pilot has called it, or told it so, and keeps the lock for it: asks all masters at once
-//	ourTurn      the lock seems to be free: asks the pilot alone, then the others
-//	collided     it is its turn after collisions: pauses
-//	checking     asks all masters whether they have the holder's token that the pilot has
-//	doubting     the pilot's key may be stale: asks all masters for the lock
-//	elsewhere    one of several keys is wanted: tries some others, and goes to wait for another
+//	inLocalQueue  other calls of this client have waited longer for the same key
+//	following     a reader before it has found that readers get in: asks all masters as well
+//	probing       asks the pilot for the lock at once, because calls waited for the key lately
+//	seeking       chooses a pilot, and subscribes to its calls
+//	unsubscribed  has no subscription to the pilot yet: pauses, then asks all masters
+//	polling       there is no queue to wait in: pauses, then asks all masters
+//	asking        asks the pilot for its place in the queue, and so takes a place there
+//	placed        a pilot that refused the lock has told it its place
+//	queued        sleeps: until it is called, or for 50 to 250 ms, up to 500 ms while the same
+//	              holder of this library has the lock, who will call
+//	signaled      the pilot has called it, or said so when asked, and keeps the lock for it: asks
+//	              all masters at once
+//	myTurn        the lock seems to be free: asks the pilot alone, then the others
+//	backoff       it is its turn after collisions: pauses
+//	checking      asks all masters whether they have the holder's token that the pilot has
+//	rechecking    the pilot's key may be stale: asks all masters for the lock
+//	elsewhere     one of several keys is wanted: tries some others, and goes to wait for another
 //
 // The ways between them:
 //
-//	inLine      -> seeking, knocking, comingAlong
-//	comingAlong -> acquired, inLine
-//	knocking    -> acquired, told, seeking, blind, deaf
-//	seeking     -> asking, blind, deaf
-//	deaf        -> acquired, seeking, inLine, elsewhere
-//	blind       -> acquired, seeking, inLine, elsewhere
-//	asking      -> called, ourTurn, collided, queued, doubting, seeking
-//	told        -> queued, doubting, asking, blind, deaf
-//	queued      -> called, ourTurn, checking, seeking, elsewhere
-//	called      -> acquired, told, seeking, inLine
-//	ourTurn     -> acquired, told, seeking, inLine
-//	collided    -> ourTurn
-//	checking    -> seeking, doubting
-//	doubting    -> acquired, seeking, inLine
-//	elsewhere   -> acquired, inLine
+//	inLocalQueue -> seeking, probing, following
+//	following    -> acquired, inLocalQueue
+//	probing      -> acquired, placed, seeking, polling, unsubscribed
+//	seeking      -> asking, polling, unsubscribed
+//	unsubscribed -> acquired, seeking, inLocalQueue, elsewhere
+//	polling      -> acquired, seeking, inLocalQueue, elsewhere
+//	asking       -> signaled, myTurn, backoff, queued, rechecking, seeking
+//	placed       -> queued, rechecking, asking, polling, unsubscribed
+//	queued       -> signaled, myTurn, checking, seeking, elsewhere
+//	signaled     -> acquired, placed, seeking, inLocalQueue
+//	myTurn       -> acquired, placed, seeking, inLocalQueue
+//	backoff      -> myTurn
+//	checking     -> seeking, rechecking
+//	rechecking   -> acquired, seeking, inLocalQueue
+//	elsewhere    -> acquired, inLocalQueue
 //
 // From each of them the end of the context or of the client leads to ended, and so does an
 // outage that lasts too long. However it ends, a waiter leaves its queues, and passes on the
 // calls that it has not acted on.
 //
-// A call stands in the line of the key that is in its way, whatever it wants. Only the first of
-// a line asks the masters, so a client looks once for each key, however many of its calls wait.
-// Readers have a line of their own beside each key's, since they wait for other releases. When
-// it is the readers' turn all of them ask all masters at once (reader.go).
+// A call stands in the local queue of the key that is in its way, whatever it wants. Only the
+// first of a local queue asks the masters, so a client looks once for each key, however many of
+// its calls wait. Readers have a local queue of their own beside each key's, since they wait for
+// other releases. When it is the readers' turn all of them ask all masters at once (reader.go).
 //
 // A waiter for several keys together waits for one key that is in the way, and moves to
-// another key's line (set.go). So does a waiter for one of several keys, which waits for one of
-// them at a time (oneof.go).
+// another key's local queue (set.go). So does a waiter for one of several keys, which waits for
+// one of them at a time (oneof.go).
 package waitqueue

@@ -136,11 +136,11 @@ func begun(t *testing.T, want Want) *fake {
 	f.ctx, f.cancel = context.WithCancel(t.Context())
 	masters := []fakeMaster{{f, 0}, {f, 1}}
 	r := newRoom(Config{
-		Queues: f, Masters: Masters(masters), Need: 1, Life: context.Background(), OutageWait: time.Minute, Prefix: "p:",
+		Queues: f, Masters: Masters(masters), Need: 1, Closing: context.Background(), OutageWait: time.Minute, Prefix: "p:",
 		Pilots: quorum.NewChooser(masters, func(int) bool { return true }),
 	})
 	f.w = newWaiter(r, want, f, want.key(), false)
-	f.w.place = r.lines.join(f.w.queue.line())
+	f.w.ticket = r.localQueues.join(f.w.queue.localQueue())
 	f.did = nil
 	f.w.begin()
 	f.subscribe()

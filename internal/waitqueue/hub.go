@@ -47,7 +47,7 @@ func NewHub(masters []Master, id string, heard func(WakeUp)) *Hub {
 // A Subscribed is one call that wants the messages of some masters.
 type Subscribed struct {
 	hub   *Hub
-	links quorum.Bits // masters that it holds a subscription of; guarded by hub.mu
+	links quorum.MasterSet // masters that it holds a subscription of; guarded by hub.mu
 }
 
 // A WakeUp says for which key, and at which master, it is a client's turn.

@@ -46,9 +46,9 @@ func (w *waiter) withinStay(d time.Duration) time.Duration {
 
 // acquireOneOf is Acquire for one of several keys. Keys for which calls of this client wait
 // are left to them.
-func (r *Room) acquireOneOf(ctx context.Context, want *Want, c Caller) *quorum.Failure {
+func (r *Room) acquireOneOf(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
 	key := r.shuffled(want.Keys)[0]
-	keys := r.lines.unoccupied(want)
+	keys := r.localQueues.unoccupied(want)
 	if len(keys) == 0 {
 		return newWaiter(r, *want, c, key, false).wait(ctx)
 	}
@@ -68,19 +68,22 @@ func (w *waiter) tryOthers(ctx context.Context) event {
 	r := w.room
 	left := w.key
 	w.counts.stays++
-	w.moveTo(r.shuffled(slices.DeleteFunc(slices.Clone(w.want.Keys), func(key string) bool { return key == left }))[0])
-	others := r.shuffled(slices.DeleteFunc(r.lines.unoccupied(&w.want), func(key string) bool { return key == left }))
-	if len(others) == 0 {
-		w.caller.At(w.key)
+	others := func(keys []string) []string {
+		return r.shuffled(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == left }))
+	}
+	w.moveTo(others(w.want.Keys)[0])
+	free := others(r.localQueues.unoccupied(&w.want))
+	if len(free) == 0 {
+		w.attempter.At(w.key)
 		return moved
 	}
-	f := r.pass(ctx, &w.want, w.caller, others[:min(len(others), mostTried)])
+	f := r.pass(ctx, &w.want, w.attempter, free[:min(len(free), mostTried)])
 	over := f != nil && f.Cause == nil && r.note(&w.before, f)
 	e := w.attempted(f, over)
 	if e != failed {
 		return e
 	}
-	w.caller.At(w.key)
+	w.attempter.At(w.key)
 	return moved
 }
 
@@ -141,7 +144,7 @@ func (r *Room) look(ctx context.Context, want *Want, keys []string) (all []looke
 
 // pass looks at keys and tries those that are free, one after the other. It is one attempt.
 // The failure is about the key that is free soonest.
-func (r *Room) pass(ctx context.Context, want *Want, c Caller, keys []string) *quorum.Failure {
+func (r *Room) pass(ctx context.Context, want *Want, c Attempter, keys []string) *quorum.Failure {
 	all, cause := r.look(ctx, want, r.shuffled(keys))
 	if cause != nil {
 		return r.unanswered(c, quorum.NoPilot, cause)

@@ -46,7 +46,7 @@ func inOutage(t *testing.T, test func(t *testing.T, r *Room, v *fakeVoters, o *o
 		v, f := &fakeVoters{begins: make(chan struct{})}, &fake{}
 		masters := []fakeMaster{{f, 0}, {f, 1}}
 		r := newRoom(Config{
-			Voters: v, Need: 1, Life: t.Context(), OutageWait: 3 * time.Second, Pilots: quorum.NewChooser(masters, func(int) bool { return true }),
+			Voters: v, Need: 1, Closing: t.Context(), OutageWait: 3 * time.Second, Pilots: quorum.NewChooser(masters, func(int) bool { return true }),
 		})
 		o := &outage{}
 		if r.note(o, noQuorum()) {

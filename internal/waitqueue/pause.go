@@ -167,8 +167,8 @@ func (r *Room) pause(ctx context.Context, d time.Duration, ready <-chan struct{}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-r.cfg.Life.Done():
-		return context.Cause(r.cfg.Life)
+	case <-r.cfg.Closing.Done():
+		return context.Cause(r.cfg.Closing)
 	}
 }
 
@@ -178,8 +178,8 @@ func (r *Room) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.cfg.Life.Err() != nil {
-		return context.Cause(r.cfg.Life)
+	if r.cfg.Closing.Err() != nil {
+		return context.Cause(r.cfg.Closing)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (r *Room) interrupted(ctx context.Context) error {
 // ends reports whether an answer's error is one that ended the waiting for it.
 func (r *Room) ends(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		r.cfg.Life.Err() != nil && errors.Is(err, context.Cause(r.cfg.Life))
+		r.cfg.Closing.Err() != nil && errors.Is(err, context.Cause(r.cfg.Closing))
 }
 
 func isClosed(c <-chan struct{}) bool {

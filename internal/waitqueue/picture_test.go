@@ -17,7 +17,7 @@ func arrows() map[string]bool {
 			all[state(from).String()+" "+to.String()] = true
 		}
 	}
-	for _, from := range []state{comingAlong, knocking, deaf, blind, called, ourTurn, doubting, elsewhere} {
+	for _, from := range []state{following, probing, unsubscribed, polling, signaled, myTurn, rechecking, elsewhere} {
 		all[from.String()+" "+acquired.String()] = true
 	}
 	return all

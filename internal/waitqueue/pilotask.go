@@ -24,8 +24,8 @@ type oneKey struct {
 	w          *waiter
 	pilot      int
 	turn       turn
-	queued     quorum.Bits     // masters that may have an entry of ours
-	subscribed <-chan struct{} // closed when the pilot's calls are heard
+	queued     quorum.MasterSet // masters that may have an entry of ours
+	subscribed <-chan struct{}  // closed when the pilot's calls are heard
 }
 
 // A turn is the pilot's latest answer.
@@ -35,7 +35,7 @@ type turn struct {
 	stale bool
 }
 
-func (q *oneKey) line() string { return q.w.key }
+func (q *oneKey) localQueue() string { return q.w.key }
 
 func (q *oneKey) ready() <-chan struct{} { return q.subscribed }
 
@@ -190,7 +190,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 		q.queued.Add(q.pilot)
 	}
 	at := wire.Place{Score: q.position(), OnlyFirst: w.want.Fair || onlyFirst}
-	granted, t, err := w.caller.Pilot(ctx, q.pilot, at)
+	granted, t, err := w.attempter.Pilot(ctx, q.pilot, at)
 	if granted {
 		return q.takeOthers(ctx)
 	}
@@ -203,7 +203,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	} else if cause == nil {
 		return silent
 	}
-	f := w.caller.Taken(q.pilot, t.Held)
+	f := w.attempter.Taken(q.pilot, t.Held)
 	f.Cause = cause
 	if cause == nil && w.want.isSet() && t.Held.Type != wire.LeaseType { // of which key a lease is nobody says
 		q.lostTurn()
@@ -216,7 +216,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 func (q *oneKey) takeOthers(ctx context.Context) event {
 	w := q.w
 	q.queued.Add(q.pilot) // if this fails, nobody is told of the rollback
-	f := w.caller.All(ctx, w.want.isSet())
+	f := w.attempter.All(ctx, w.want.isSet())
 	over := w.isOver(f)
 	if w.counts.collisions++; f == nil {
 		w.counts.collisions = 0
@@ -235,7 +235,7 @@ func (q *oneKey) takeTogether(ctx context.Context) event {
 		return q.takeSetTogether(ctx)
 	}
 	q.queued.Add(q.pilot)
-	said, f := w.caller.Together(ctx, q.pilot, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
+	said, f := w.attempter.Together(ctx, q.pilot, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
 	e, heard := w.together(q.pilot, w.key, &said, f)
 	if heard {
 		q.noted(said.Turn)
@@ -258,9 +258,9 @@ func (q *oneKey) position() any {
 
 // leave implements queue. A queue that has called us calls the next one.
 func (q *oneKey) leave() {
-	r, name := q.w.room, q.w.queue.line()
+	r, name := q.w.room, q.w.queue.localQueue()
 	queued := q.queued
-	for _, call := range q.w.place.unheard() {
+	for _, call := range q.w.ticket.unheard() {
 		queued.Add(call.Master)
 	}
 	q.queued = 0

@@ -6,13 +6,13 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A reader is a call that waits for a key's lock as a reader. The first of the readers' line
+// A reader is a call that waits for a key's lock as a reader. The first of the readers' local queue
 // has the client's place among the readers that wait at the pilot. Readers do not get in
-// each other's way: when it is their turn, all of the line try at once.
+// each other's way: when it is their turn, all of the local queue try at once.
 type reader struct{ oneKey }
 
-// line implements queue.
-func (q *reader) line() string { return ReadersPrefix + q.w.key }
+// localQueue implements queue.
+func (q *reader) localQueue() string { return ReadersPrefix + q.w.key }
 
 // ask implements queue.
 func (q *reader) ask(ctx context.Context) event {
@@ -25,14 +25,14 @@ func (q *reader) ask(ctx context.Context) event {
 func (q *reader) hear(WakeUp) bool { return true }
 
 // take implements queue. The pilot need not be asked alone: readers do not take votes from
-// each other. The others of the line come along, unless their turn came to nothing the last
+// each other. The others of the local queue come along, unless their turn came to nothing the last
 // time: then they come when the first is in.
 func (q *reader) take(ctx context.Context, _ bool) event {
 	w := q.w
 	if w.counts.collisions == 0 {
-		w.place.letOthersIn()
+		w.ticket.letOthersIn()
 	}
-	f := w.caller.Called(ctx)
+	f := w.attempter.Called(ctx)
 	over := w.isOver(f)
 	switch {
 	case f == nil:

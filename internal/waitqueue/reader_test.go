@@ -10,14 +10,14 @@ import (
 
 // behindOne has a reader stand behind another one, which has let it in.
 func (f *fake) behindOne() {
-	f.w.place.leave()
-	first := f.w.room.lines.join(f.w.queue.line())
-	f.w.place = f.w.room.lines.join(f.w.queue.line())
+	f.w.ticket.leave()
+	first := f.w.room.localQueues.join(f.w.queue.localQueue())
+	f.w.ticket = f.w.room.localQueues.join(f.w.queue.localQueue())
 	f.w.listener, f.w.out = nil, nil
 	first.letOthersIn()
 }
 
-// Readers do not get in each other's way. So all of a line try when it is their turn, and not
+// Readers do not get in each other's way. So all of a local queue try when it is their turn, and not
 // one after the other. While their turns come to nothing, the first tries alone.
 func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -26,24 +26,24 @@ func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
 		fails      bool
 		along      bool // before it is known whether the first gets in
 	}{
-		"called":                           {called, 0, false, true},
-		"its turn":                         {ourTurn, 0, false, true},
-		"a turn that comes to nothing":     {called, 0, true, true},
-		"its turn after one for nothing":   {ourTurn, 1, false, false},
-		"another turn that is for nothing": {ourTurn, 1, true, false},
-		"it doubts the pilot":              {doubting, 0, false, false},
-		"it has no pilot":                  {blind, 0, false, false},
-		"it has no pilot, and fails":       {blind, 0, true, false},
+		"called":                           {signaled, 0, false, true},
+		"its turn":                         {myTurn, 0, false, true},
+		"a turn that comes to nothing":     {signaled, 0, true, true},
+		"its turn after one for nothing":   {myTurn, 1, false, false},
+		"another turn that is for nothing": {myTurn, 1, true, false},
+		"it doubts the pilot":              {rechecking, 0, false, false},
+		"it has no pilot":                  {polling, 0, false, false},
+		"it has no pilot, and fails":       {polling, 0, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := begun(t, readWanted)
 				defer f.cancel()
-				next := []*place{f.w.room.lines.join(ReadersPrefix + "p:a"), f.w.room.lines.join(ReadersPrefix + "p:a")}
-				writer := f.w.room.lines.join("p:a")
+				next := []*ticket{f.w.room.localQueues.join(ReadersPrefix + "p:a"), f.w.room.localQueues.join(ReadersPrefix + "p:a")}
+				writer := f.w.room.localQueues.join("p:a")
 				let := func() bool {
-					all := slices.DeleteFunc(slices.Clone(next), func(p *place) bool { return !p.letIn || len(p.signal) != 1 })
-					if len(all)%len(next) != 0 || writer.letIn || f.w.place.letIn {
+					all := slices.DeleteFunc(slices.Clone(next), func(p *ticket) bool { return !p.letIn || len(p.signal) != 1 })
+					if len(all)%len(next) != 0 || writer.letIn || f.w.ticket.letIn {
 						t.Error("one of them is let in, or a writer, or the first itself")
 					}
 					return len(all) > 0

@@ -50,16 +50,16 @@ type Config struct {
 	// OutageWait is how long a call waits while there is no quorum.
 	OutageWait time.Duration
 	Chance     *chance.Source
-	Life       context.Context // its end ends every wait, with its cause
+	Closing    context.Context // its end ends every wait, with its cause
 }
 
 // A Room is where the calls of one client wait. It is safe for concurrent use after Init. It
 // implements wire.Successors.
 type Room struct {
-	cfg    Config
-	lines  lines
-	recent recent
-	hub    *Hub // listens to the pilots' calls
+	cfg         Config
+	localQueues localQueues
+	recent      recent
+	hub         *Hub // listens to the pilots' calls
 }
 
 // Init makes the room in place, without any connection: cfg.Queues may know it already, as the
@@ -70,24 +70,24 @@ func (r *Room) Init(cfg Config) {
 }
 
 // AwaitLeave blocks until all calls that wait have left the queues of the pilots, for limit at
-// most. Life has to be over, so they leave at once. Then what tells the pilots so is queued,
+// most. Closing has to be done, so they leave at once. Then what tells the pilots so is queued,
 // but it need not have been sent. Only one goroutine may call it.
-func (r *Room) AwaitLeave(limit time.Duration) { r.lines.awaitNone(limit) }
+func (r *Room) AwaitLeave(limit time.Duration) { r.localQueues.awaitNone(limit) }
 
-// Close ends the subscriptions and waits for them. Life has to be over. It may be called
+// Close ends the subscriptions and waits for them. Closing has to be done. It may be called
 // more than once.
 func (r *Room) Close() { r.hub.Close() }
 
 // Waiting is how many calls wait.
-func (r *Room) Waiting() int { return int(r.lines.waiting.Load()) }
+func (r *Room) Waiting() int { return int(r.localQueues.waiting.Load()) }
 
 // Acquire acquires what the call wants. It blocks until that is done, until an outage has
-// lasted for OutageWait, or until ctx or Life ends. nil: the caller has the lock. Otherwise
+// lasted for OutageWait, or until ctx or Closing ends. nil: the caller has the lock. Otherwise
 // the result is the failure of the last attempt, with the Cause that ended the waiting. Other
 // calls may get the same failure, so do not change it.
 //
 // While nobody waits, it is one attempt by the caller, and allocates nothing itself.
-func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *quorum.Failure {
+func (r *Room) Acquire(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
 	if !want.queues() {
 		return r.poll(ctx, want, c)
 	}
@@ -100,7 +100,7 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *quorum.Failur
 	}
 	// Not if an attempt would mostly fail, and not if the call must not overtake others.
 	pilotFirst := lately || want.Fair && want.Kind != wire.Plain
-	behind, occupied := r.lines.occupied(want)
+	behind, occupied := r.localQueues.occupied(want)
 	if occupied {
 		key = behind
 	}
@@ -116,7 +116,7 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *quorum.Failur
 
 // waitAfter waits where a first attempt without a place has failed.
 func (r *Room) waitAfter(
-	ctx context.Context, want *Want, c Caller, key string, failed *quorum.Failure,
+	ctx context.Context, want *Want, c Attempter, key string, failed *quorum.Failure,
 ) *quorum.Failure {
 	var out outage
 	over := failed != nil && r.note(&out, failed)
@@ -131,7 +131,7 @@ func (r *Room) waitAfter(
 }
 
 // AnybodyWaits implements wire.Successors.
-func (r *Room) AnybodyWaits() bool { return r.lines.anybody() }
+func (r *Room) AnybodyWaits() bool { return r.localQueues.anybody() }
 
 // Released implements wire.Successors. When another client was told, those who wait here
 // wait on, or else one process would starve the others.
@@ -142,8 +142,8 @@ func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	case wire.ThisClient:
 		r.called(WakeUp{Master: pilot, Key: key})
 	default: // a call that is in no queue, or in one at another master, may wait here
-		if r.lines.anybody() && !r.lines.wakeFirst(key) {
-			r.lines.wakeFirst(ReadersPrefix + key)
+		if r.localQueues.anybody() && !r.localQueues.wakeFirst(key) {
+			r.localQueues.wakeFirst(ReadersPrefix + key)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (r *Room) Released(pilot int, key string, to wire.Successor) {
 // called passes on a pilot's call to the first call that waits here for the key, or else to
 // the next client in the queue.
 func (r *Room) called(c WakeUp) {
-	if !r.lines.call(c) {
+	if !r.localQueues.call(c) {
 		r.passOn(c)
 	}
 }

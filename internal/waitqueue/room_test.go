@@ -32,11 +32,11 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
 			r := newRoom(Config{Queues: f, Masters: make([]Master, 1)})
-			var first *place
+			var first *ticket
 			if test.waits {
-				first = r.lines.join("key")
+				first = r.localQueues.join("key")
 			}
-			reader := r.lines.join(ReadersPrefix + "key")
+			reader := r.localQueues.join(ReadersPrefix + "key")
 			defer reader.leave()
 			r.Released(0, "key", test.to)
 			// Readers that queue at no pilot are woken where nobody else is.
@@ -47,10 +47,10 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 				t.Error("a client that was told comes before whoever comes here next, and only such a one")
 			}
 			if woken := first != nil && len(first.signal) == 1; woken != test.woken {
-				t.Errorf("the first in the line is woken: %v, want %v", woken, test.woken)
+				t.Errorf("the first in the local queue is woken: %v, want %v", woken, test.woken)
 			}
 			if called := first != nil && len(first.calls) == 1; called != test.called {
-				t.Errorf("the first in the line is called: %v, want %v", called, test.called)
+				t.Errorf("the first in the local queue is called: %v, want %v", called, test.called)
 			}
 			if left := slices.Equal(f.did, []string{"leave 0 key"}); left != test.leaves || !left && len(f.did) > 0 {
 				t.Errorf("it did %q", f.did)
@@ -100,7 +100,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 			if moved != (want != "p:a") {
 				t.Errorf("%q are in the way, and its place is another: %v", parts, moved)
 			}
-			if !f.w.room.lines.call(WakeUp{Key: want}) {
+			if !f.w.room.localQueues.call(WakeUp{Key: want}) {
 				t.Errorf("calls for %q are not heard", want)
 			}
 		})
@@ -121,7 +121,7 @@ func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
 				}
 				f.did = nil
 				f.w.end()
-				f.w.place.leave()
+				f.w.ticket.leave()
 				if !slices.Equal(f.did, []string{did}) {
 					t.Errorf("it did %q, want %q", f.did, did)
 				}
@@ -139,12 +139,12 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 		f := begun(t, setWanted)
 		defer f.cancel()
 		f.wants = quorum.Failure{Key: "a", Others: 1}
-		f.w.place.err = &quorum.Failure{Key: "b", Kind: quorum.NoQuorum, OK: 1}
-		f.w.state = inLine
+		f.w.ticket.err = &quorum.Failure{Key: "b", Kind: quorum.NoQuorum, OK: 1}
+		f.w.state = inLocalQueue
 		if e := f.w.act(f.ctx); e != inVain || f.w.last.Key != "a" || f.w.last.Others != 1 || f.w.last.OK != 1 || f.w.last.Kind != quorum.NoQuorum {
 			t.Errorf("event %d, %+v", e, f.w.last)
 		}
-		if f.w.place.err.Key != "b" {
+		if f.w.ticket.err.Key != "b" {
 			t.Error("the failure of the other call has changed")
 		}
 	})
@@ -175,7 +175,7 @@ func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
 }
 
 // free is a caller of locks that nobody holds.
-type free struct{ Caller }
+type free struct{ Attempter }
 
 func (free) All(context.Context, bool) *quorum.Failure { return nil }
 func (free) Attempted(int, *quorum.Failure)            {}

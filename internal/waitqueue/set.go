@@ -7,7 +7,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A call for several keys together waits for one key that is in the way, in that key's line
+// A call for several keys together waits for one key that is in the way, in that key's local queue
 // and at that key's pilot. If another key is in the way when its turn comes, it passes the
 // turn on and waits for that other key. Its places there follow from how long it has waited
 // already. So it never keeps a key from others while it waits for another one.
@@ -32,15 +32,15 @@ func (w *waiter) follow(failed *quorum.Failure) bool {
 	return most != "" && w.moveTo(w.room.cfg.Prefix+most)
 }
 
-// moveTo leaves the line and the queue of one key for those of another.
+// moveTo leaves the local queue and the queue of one key for those of another.
 func (w *waiter) moveTo(key string) bool {
 	if key == w.key {
 		return false
 	}
-	if w.place != nil {
+	if w.ticket != nil {
 		w.queue.leave()
 		w.before = *w.out
-		w.place.move(key)
+		w.ticket.move(key)
 	}
 	w.key, w.queue = key, &oneKey{w: w, pilot: quorum.NoPilot}
 	return true
@@ -64,7 +64,7 @@ func (q *oneKey) takeSetTogether(ctx context.Context) event {
 		return w.interrupted(cause)
 	}
 	q.queued.Add(q.pilot) // the grant leaves it there
-	f := w.caller.All(ctx, true)
+	f := w.attempter.All(ctx, true)
 	over := w.isOver(f)
 	switch {
 	case f == nil:

@@ -18,7 +18,7 @@ const (
 // pausing tells of a pause.
 func (w *waiter) pausing(d time.Duration) {
 	if w.last != nil {
-		w.caller.Pausing(w.counts.attempts, d, w.last)
+		w.attempter.Pausing(w.counts.attempts, d, w.last)
 	}
 	if d > 0 {
 		w.counts.pauses++
@@ -50,16 +50,16 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 			return w.heard(), nil
 		case <-ready:
 			return byTimer, nil
-		case <-w.place.signal:
+		case <-w.ticket.signal:
 			return byRelease, nil
-		case call := <-w.place.calls:
+		case call := <-w.ticket.calls:
 			if w.queue.hear(call) {
 				return byPilot, nil
 			}
 		case <-ctx.Done():
 			return byTimer, ctx.Err()
-		case <-w.room.cfg.Life.Done():
-			return byTimer, context.Cause(w.room.cfg.Life)
+		case <-w.room.cfg.Closing.Done():
+			return byTimer, context.Cause(w.room.cfg.Closing)
 		}
 	}
 }
@@ -67,13 +67,13 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 // heard says what the waiter has been told until now.
 func (w *waiter) heard() waking {
 	select {
-	case <-w.place.signal:
+	case <-w.ticket.signal:
 		return byRelease
 	default:
 	}
 	for {
 		select {
-		case call := <-w.place.calls:
+		case call := <-w.ticket.calls:
 			if w.queue.hear(call) {
 				return byPilot
 			}

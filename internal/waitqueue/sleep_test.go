@@ -18,9 +18,9 @@ var errOver = errors.New("the client has ended")
 // client.
 func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
-	r := newRoom(Config{Life: life})
+	r := newRoom(Config{Closing: life})
 	w := newWaiter(r, Want{Keys: []string{"key"}, Kind: wire.Plain}, nil, "key", false)
-	w.place, w.listener = r.lines.join("key"), r.hub.Wait()
+	w.ticket, w.listener = r.localQueues.join("key"), r.hub.Wait()
 	return w, end
 }
 
@@ -30,7 +30,7 @@ func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := newSleeper()
-			w.place.wake()
+			w.ticket.wake()
 			if woken, cause := w.sleep(t.Context(), 0, nil); woken != byRelease || cause != nil {
 				t.Fatalf("woken %v, cause %v: want woken by a release, and no cause", woken, cause)
 			}

@@ -6,21 +6,21 @@ type state uint8
 
 // States.
 const (
-	inLine      state = iota // others of this client wait longer for the same
-	comingAlong              // a reader: readers get in now, and it asks all masters as they do
-	knocking                 // the key was waited for lately: asks the pilot for the lock before anything else
-	seeking                  // chooses a pilot, and has its calls heard
-	deaf                     // the pilot's calls are not heard yet: pauses, then asks all masters
-	blind                    // there is no queue to wait in: pauses, then asks all masters
-	asking                   // asks the pilot where it stands in the queue
-	told                     // the pilot has refused the lock, and said where it stands
-	queued                   // sleeps in the queue
-	called                   // the pilot has called: asks it and the others together
-	ourTurn                  // the lock seems to be free: asks the pilot alone, then the others
-	collided                 // its turn again after collisions: pauses
-	checking                 // asks all masters whether they have the holder's token that the pilot has
-	doubting                 // the pilot's key may be stale: asks all masters for the lock
-	elsewhere                // one of several keys is wanted: tries others, and goes to wait for another
+	inLocalQueue state = iota // others of this client wait longer for the same
+	following                 // a reader: readers get in now, and it asks all masters as they do
+	probing                   // the key was waited for lately: asks the pilot for the lock before anything else
+	seeking                   // chooses a pilot, and has its calls heard
+	unsubscribed              // the pilot's calls are not heard yet: pauses, then asks all masters
+	polling                   // there is no queue to wait in: pauses, then asks all masters
+	asking                    // asks the pilot where it stands in the queue
+	placed                    // the pilot has refused the lock, and said where it stands
+	queued                    // sleeps in the queue
+	signaled                  // the pilot has called: asks it and the others together
+	myTurn                    // the lock seems to be free: asks the pilot alone, then the others
+	backoff                   // its turn again after collisions: pauses
+	checking                  // asks all masters whether they have the holder's token that the pilot has
+	rechecking                // the pilot's key may be stale: asks all masters for the lock
+	elsewhere                 // one of several keys is wanted: tries others, and goes to wait for another
 	acquired
 	ended
 )
@@ -32,7 +32,7 @@ type event uint8
 const (
 	cameFirst      event = iota // nobody of this client waits longer
 	cameFirstAgain              // the same, and the key was waited for lately
-	readersGetIn                // the first of the readers' line says so
+	readersGetIn                // the first of the readers' local queue says so
 
 	found        // the pilot is there, as before
 	foundAnother // another master is the pilot now, or its calls were not heard for a while
@@ -64,23 +64,23 @@ const (
 // ways are the transitions. From each state interrupted and inVain lead to ended, and
 // won to acquired.
 var ways = [...]map[event]state{
-	inLine:      {cameFirst: seeking, cameFirstAgain: knocking, readersGetIn: comingAlong},
-	comingAlong: {failed: inLine},
-	knocking:    {noQueue: blind, unheard: deaf, silent: seeking, refused: told, failed: seeking},
-	seeking:     {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf},
-	deaf:        {subscribed: seeking, failed: seeking, moved: inLine, longEnough: elsewhere},
-	blind:       {failed: seeking, moved: inLine, longEnough: elsewhere},
+	inLocalQueue: {cameFirst: seeking, cameFirstAgain: probing, readersGetIn: following},
+	following:    {failed: inLocalQueue},
+	probing:      {noQueue: polling, unheard: unsubscribed, silent: seeking, refused: placed, failed: seeking},
+	seeking:      {found: asking, foundAnother: asking, noQueue: polling, unheard: unsubscribed},
+	unsubscribed: {subscribed: seeking, failed: seeking, moved: inLocalQueue, longEnough: elsewhere},
+	polling:      {failed: seeking, moved: inLocalQueue, longEnough: elsewhere},
 	asking: {
-		pilotCalls: called, ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking,
+		pilotCalls: signaled, ours: myTurn, oursAgain: backoff, behind: queued, stale: rechecking, silent: seeking,
 	},
-	told:      {behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
-	queued:    {timer: seeking, overdue: checking, released: ourTurn, pilotCalls: called, longEnough: elsewhere},
-	called:    {refused: told, failed: seeking, moved: inLine},
-	ourTurn:   {refused: told, failed: seeking, silent: seeking, moved: inLine},
-	collided:  {pauseOver: ourTurn},
-	checking:  {timer: seeking, stale: doubting},
-	doubting:  {failed: seeking, moved: inLine},
-	elsewhere: {moved: inLine},
+	placed:     {behind: queued, stale: rechecking, foundAnother: asking, noQueue: polling, unheard: unsubscribed},
+	queued:     {timer: seeking, overdue: checking, released: myTurn, pilotCalls: signaled, longEnough: elsewhere},
+	signaled:   {refused: placed, failed: seeking, moved: inLocalQueue},
+	myTurn:     {refused: placed, failed: seeking, silent: seeking, moved: inLocalQueue},
+	backoff:    {pauseOver: myTurn},
+	checking:   {timer: seeking, stale: rechecking},
+	rechecking: {failed: seeking, moved: inLocalQueue},
+	elsewhere:  {moved: inLocalQueue},
 }
 
 // after is the state that follows.
@@ -99,4 +99,4 @@ func (s state) after(e event) state {
 
 // listens reports whether the call of any master for the key wakes the waiter: there is no
 // queue in which it would be called again.
-func (s state) listens() bool { return s == blind || s == deaf }
+func (s state) listens() bool { return s == polling || s == unsubscribed }

@@ -18,8 +18,8 @@ import (
 func taken() *quorum.Failure { return &quorum.Failure{Kind: quorum.Taken, Need: 1, Total: 2} }
 
 var stateNames = [...]string{
-	inLine: "inLine", comingAlong: "comingAlong", knocking: "knocking", seeking: "seeking", deaf: "deaf", blind: "blind", asking: "asking", told: "told", queued: "queued",
-	called: "called", ourTurn: "ourTurn", collided: "collided", checking: "checking", doubting: "doubting", elsewhere: "elsewhere", acquired: "acquired", ended: "ended",
+	inLocalQueue: "inLocalQueue", following: "following", probing: "probing", seeking: "seeking", unsubscribed: "unsubscribed", polling: "polling", asking: "asking", placed: "placed", queued: "queued",
+	signaled: "signaled", myTurn: "myTurn", backoff: "backoff", checking: "checking", rechecking: "rechecking", elsewhere: "elsewhere", acquired: "acquired", ended: "ended",
 }
 
 // String is the state's name for people.
@@ -34,55 +34,55 @@ var steps = []struct {
 	to        state
 	did       string
 }{
-	{inLine, "nobody waits longer", nil, nil, seeking, ""},
-	{inLine, "nobody waits longer, and the key was contended", nil, func(f *fake) { f.w.again = true }, knocking, ""},
-	{inLine, "a set, and one of its keys was contended", &setWanted, func(f *fake) { f.w.again = true }, seeking, ""},
-	{inLine, "an outage was too long for those before", nil, func(f *fake) { f.w.place.err = &quorum.Failure{} }, ended, ""},
+	{inLocalQueue, "nobody waits longer", nil, nil, seeking, ""},
+	{inLocalQueue, "nobody waits longer, and the key was contended", nil, func(f *fake) { f.w.again = true }, probing, ""},
+	{inLocalQueue, "a set, and one of its keys was contended", &setWanted, func(f *fake) { f.w.again = true }, seeking, ""},
+	{inLocalQueue, "an outage was too long for those before", nil, func(f *fake) { f.w.ticket.err = &quorum.Failure{} }, ended, ""},
 
-	{knocking, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; all"},
-	{knocking, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a if first; all"},
-	{knocking, "the pilot refuses", nil, nil, told, "pilot p:a if first"},
-	{knocking, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a if first"},
-	{knocking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
-	{knocking, "the pilot's calls are not heard yet", nil, (*fake).deafen, deaf, ""},
+	{probing, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; all"},
+	{probing, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a if first; all"},
+	{probing, "the pilot refuses", nil, nil, placed, "pilot p:a if first"},
+	{probing, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a if first"},
+	{probing, "no quorum is connected", nil, func(f *fake) { f.connected = false }, polling, ""},
+	{probing, "the pilot's calls are not heard yet", nil, (*fake).deafen, unsubscribed, ""},
 
 	{seeking, "the pilot is there", nil, nil, asking, ""},
 	{seeking, "another pilot is there", nil, func(f *fake) { f.one().pilot = 1 - f.pilot() }, asking, ""},
-	{seeking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
-	{seeking, "in an outage", nil, func(f *fake) { f.w.out.failures = 1 }, blind, ""},
+	{seeking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, polling, ""},
+	{seeking, "in an outage", nil, func(f *fake) { f.w.out.failures = 1 }, polling, ""},
 	{seeking, "the pilot has refused its queue", nil, func(f *fake) {
 		f.w.refusals.Add(f.w.room.cfg.Pilots, 0)
 		f.w.refusals.Add(f.w.room.cfg.Pilots, 1)
-	}, blind, ""},
-	{seeking, "the pilot's calls are not heard yet", nil, (*fake).deafen, deaf, ""},
+	}, polling, ""},
+	{seeking, "the pilot's calls are not heard yet", nil, (*fake).deafen, unsubscribed, ""},
 
-	{deaf, "the calls are heard in time", nil, func(f *fake) { f.w.last = taken(); f.w.queue.seek() }, seeking, ""},
-	{deaf, "the calls are not heard in time, the lock is taken", nil, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = taken() }, seeking, "all"},
-	{deaf, "the calls are not heard in time, the lock is free", nil, func(f *fake) { f.deafen(); f.w.queue.seek() }, acquired, "all"},
+	{unsubscribed, "the calls are heard in time", nil, func(f *fake) { f.w.last = taken(); f.w.queue.seek() }, seeking, ""},
+	{unsubscribed, "the calls are not heard in time, the lock is taken", nil, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = taken() }, seeking, "all"},
+	{unsubscribed, "the calls are not heard in time, the lock is free", nil, func(f *fake) { f.deafen(); f.w.queue.seek() }, acquired, "all"},
 
-	{blind, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
-	{blind, "the lock is free", nil, nil, acquired, "all"},
-	{blind, "there is no quorum", nil, func(f *fake) { f.all = &quorum.Failure{Total: 2, Need: 1} }, seeking, "all"},
-	{blind, "there is no quorum for too long", nil, func(f *fake) { f.connected = false; f.all = &quorum.Failure{Total: 2, Need: 1, Elapsed: time.Hour} }, ended, "all"},
-	{blind, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
+	{polling, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
+	{polling, "the lock is free", nil, nil, acquired, "all"},
+	{polling, "there is no quorum", nil, func(f *fake) { f.all = &quorum.Failure{Total: 2, Need: 1} }, seeking, "all"},
+	{polling, "there is no quorum for too long", nil, func(f *fake) { f.connected = false; f.all = &quorum.Failure{Total: 2, Need: 1, Elapsed: time.Hour} }, ended, "all"},
+	{polling, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
-	{asking, "it is our turn", nil, func(f *fake) { f.turn.Ours = true }, called, "wait p:a"},
-	{asking, "it is our turn after a collision", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 1 }, ourTurn, "wait p:a"},
-	{asking, "it is a set's turn", &setWanted, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait p:a"},
-	{asking, "it is our turn after collisions", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 2 }, collided, "wait p:a"},
+	{asking, "it is our turn", nil, func(f *fake) { f.turn.Ours = true }, signaled, "wait p:a"},
+	{asking, "it is our turn after a collision", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 1 }, myTurn, "wait p:a"},
+	{asking, "it is a set's turn", &setWanted, func(f *fake) { f.turn.Ours = true }, myTurn, "wait p:a"},
+	{asking, "it is our turn after collisions", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 2 }, backoff, "wait p:a"},
 	{asking, "others are before us", nil, nil, queued, "wait p:a"},
-	{asking, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, "wait p:a"},
+	{asking, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, rechecking, "wait p:a"},
 	{asking, "the pilot's key is stale, and others are before one who is fair", &fairWanted, func(f *fake) { f.one().turn.stale = true }, queued, "wait p:a"},
-	{asking, "the pilot's key is stale, and nobody is before one who is fair", &fairWanted, func(f *fake) { f.one().turn.stale, f.turn.First = true, true }, doubting, "wait p:a"},
+	{asking, "the pilot's key is stale, and nobody is before one who is fair", &fairWanted, func(f *fake) { f.one().turn.stale, f.turn.First = true, true }, rechecking, "wait p:a"},
 	{asking, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "wait p:a"},
 	{asking, "the context ends", nil, func(f *fake) { f.err = context.Canceled }, ended, "wait p:a"},
 
-	{told, "others are before us", nil, nil, queued, ""},
-	{told, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, ""},
-	{told, "another master is the pilot now", nil, func(f *fake) { f.one().pilot, f.one().turn.Ours = 1-f.pilot(), true }, asking, ""},
-	{told, "the pilot's calls were not heard for a while", nil, func(f *fake) { f.one().subscribed = make(chan struct{}) }, asking, ""},
-	{told, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
-	{told, "the pilot's calls are not heard any more", nil, (*fake).deafen, deaf, ""},
+	{placed, "others are before us", nil, nil, queued, ""},
+	{placed, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, rechecking, ""},
+	{placed, "another master is the pilot now", nil, func(f *fake) { f.one().pilot, f.one().turn.Ours = 1-f.pilot(), true }, asking, ""},
+	{placed, "the pilot's calls were not heard for a while", nil, func(f *fake) { f.one().subscribed = make(chan struct{}) }, asking, ""},
+	{placed, "no quorum is connected", nil, func(f *fake) { f.connected = false }, polling, ""},
+	{placed, "the pilot's calls are not heard any more", nil, (*fake).deafen, unsubscribed, ""},
 
 	{queued, "nobody calls", nil, nil, seeking, ""},
 	{queued, "nobody calls for the fourth time", nil, func(f *fake) { f.w.counts.looks = 3 }, checking, ""},
@@ -90,81 +90,81 @@ var steps = []struct {
 	{queued, "nobody calls for the eighth time, and the holder will call", nil, func(f *fake) { f.w.counts.looks, f.w.counts.same = 7, 1 }, checking, ""},
 	{queued, "the pilot is lost in a long pause", nil, func(f *fake) { f.w.counts.same = 4; f.connected = false }, seeking, ""},
 	{checking, "a quorum has what the pilot has", nil, func(f *fake) { f.one().turn.Held, f.stillHeld = heldBy("it"), true }, seeking, "check p:a it"},
-	{checking, "no quorum says so", nil, func(f *fake) { f.one().turn.Held = heldBy("it") }, doubting, "check p:a it"},
-	{checking, "the pilot has no lock", nil, nil, doubting, ""},
-	{checking, "the pilot has readers", &readWanted, func(f *fake) { f.w.queue.(*reader).turn.Held = &quorum.Held{Type: "zset"} }, doubting, ""},
+	{checking, "no quorum says so", nil, func(f *fake) { f.one().turn.Held = heldBy("it") }, rechecking, "check p:a it"},
+	{checking, "the pilot has no lock", nil, nil, rechecking, ""},
+	{checking, "the pilot has readers", &readWanted, func(f *fake) { f.w.queue.(*reader).turn.Held = &quorum.Held{Type: "zset"} }, rechecking, ""},
 	{checking, "the context ends", nil, func(f *fake) { f.one().turn.Held, f.checkErr = heldBy("it"), context.Canceled }, ended, "check p:a it"},
 	{queued, "nobody calls for the fourth time, and others are before one who is fair", &fairWanted, func(f *fake) { f.w.counts.looks = 3 }, seeking, ""},
-	{queued, "a lock is given back in this process", nil, func(f *fake) { f.w.place.wake() }, ourTurn, ""},
-	{queued, "the pilot calls", nil, (*fake).call, called, ""},
-	{queued, "the pilot calls after a collision", nil, func(f *fake) { f.w.counts.collisions = 1; f.call() }, ourTurn, ""},
-	{queued, "the pilot calls a set", &setWanted, (*fake).call, called, ""},
-	{queued, "the pilot calls a set after a collision", &setWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, called, ""},
+	{queued, "a lock is given back in this process", nil, func(f *fake) { f.w.ticket.wake() }, myTurn, ""},
+	{queued, "the pilot calls", nil, (*fake).call, signaled, ""},
+	{queued, "the pilot calls after a collision", nil, func(f *fake) { f.w.counts.collisions = 1; f.call() }, myTurn, ""},
+	{queued, "the pilot calls a set", &setWanted, (*fake).call, signaled, ""},
+	{queued, "the pilot calls a set after a collision", &setWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, signaled, ""},
 	{queued, "a pilot from before calls", nil, func(f *fake) { f.w.room.called(WakeUp{Master: 1 - f.pilot(), Key: f.w.key}) }, seeking, "leave former"},
-	{queued, "a pilot calls for the key before", nil, func(f *fake) { f.w.place.calls <- WakeUp{Master: f.pilot(), Key: "p:before"} }, seeking, "leave p:before"},
+	{queued, "a pilot calls for the key before", nil, func(f *fake) { f.w.ticket.calls <- WakeUp{Master: f.pilot(), Key: "p:before"} }, seeking, "leave p:before"},
 	{queued, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
-	{called, "all grant", nil, func(f *fake) { f.together.Answered, f.together.Granted = true, true }, acquired, "together p:a"},
-	{called, "the pilot grants, the others do not", nil, func(f *fake) { f.together.Answered, f.together.Granted, f.all = true, true, taken() }, seeking, "together p:a"},
-	{called, "the pilot refuses", nil, func(f *fake) { f.together.Answered, f.together.Turn, f.all = true, f.turn, taken() }, told, "together p:a"},
-	{called, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together p:a"},
+	{signaled, "all grant", nil, func(f *fake) { f.together.Answered, f.together.Granted = true, true }, acquired, "together p:a"},
+	{signaled, "the pilot grants, the others do not", nil, func(f *fake) { f.together.Answered, f.together.Granted, f.all = true, true, taken() }, seeking, "together p:a"},
+	{signaled, "the pilot refuses", nil, func(f *fake) { f.together.Answered, f.together.Turn, f.all = true, f.turn, taken() }, placed, "together p:a"},
+	{signaled, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together p:a"},
 
-	{called, "a set, all grant", &setWanted, nil, acquired, "all"},
-	{called, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all; leave p:a"},
+	{signaled, "a set, all grant", &setWanted, nil, acquired, "all"},
+	{signaled, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLocalQueue, "all; leave p:a"},
 
-	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; all"},
-	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a; all"},
-	{ourTurn, "the pilot refuses", nil, nil, told, "pilot p:a"},
-	{ourTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
-	{ourTurn, "one who is fair", &fairWanted, nil, told, "pilot p:a if first"},
-	{ourTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
+	{myTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; all"},
+	{myTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.all = true, taken() }, seeking, "pilot p:a; all"},
+	{myTurn, "the pilot refuses", nil, nil, placed, "pilot p:a"},
+	{myTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
+	{myTurn, "one who is fair", &fairWanted, nil, placed, "pilot p:a if first"},
+	{myTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
 		f.one().queued = 1 << f.pilot()
 		f.turn.Held = &quorum.Held{Type: "string", Key: "b"}
-	}, inLine, "pilot p:a; leave p:a"},
-	{blind, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all"},
-	{deaf, "a set whose calls are not heard in time, and another key is in the way", &setWanted, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = takenBy(0, "b") }, inLine, "all"},
-	{doubting, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all"},
-	{doubting, "a set, and the same key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "a") }, seeking, "all"},
+	}, inLocalQueue, "pilot p:a; leave p:a"},
+	{polling, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLocalQueue, "all"},
+	{unsubscribed, "a set whose calls are not heard in time, and another key is in the way", &setWanted, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = takenBy(0, "b") }, inLocalQueue, "all"},
+	{rechecking, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLocalQueue, "all"},
+	{rechecking, "a set, and the same key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "a") }, seeking, "all"},
 
-	{collided, "after the pause", nil, nil, ourTurn, ""},
-	{collided, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
+	{backoff, "after the pause", nil, nil, myTurn, ""},
+	{backoff, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
-	{inLine, "a reader, and the first of the line has found that readers get in", &readWanted, (*fake).behindOne, comingAlong, ""},
-	{comingAlong, "a reader gets in", &readWanted, (*fake).behindOne, acquired, "called"},
-	{comingAlong, "a reader does not get in", &readWanted, func(f *fake) { f.behindOne(); f.all = taken() }, inLine, "called"},
-	{inLine, "a reader, whatever was contended", &readWanted, func(f *fake) { f.w.again = true }, seeking, ""},
-	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, called, "wait to read p:a"},
+	{inLocalQueue, "a reader, and the first of the local queue has found that readers get in", &readWanted, (*fake).behindOne, following, ""},
+	{following, "a reader gets in", &readWanted, (*fake).behindOne, acquired, "called"},
+	{following, "a reader does not get in", &readWanted, func(f *fake) { f.behindOne(); f.all = taken() }, inLocalQueue, "called"},
+	{inLocalQueue, "a reader, whatever was contended", &readWanted, func(f *fake) { f.w.again = true }, seeking, ""},
+	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, signaled, "wait to read p:a"},
 	{asking, "a reader, and a writer has the lock", &readWanted, nil, queued, "wait to read p:a"},
-	{queued, "the pilot calls the readers", &readWanted, (*fake).callReaders, called, ""},
+	{queued, "the pilot calls the readers", &readWanted, (*fake).callReaders, signaled, ""},
 	{queued, "the pilot calls a writer, and a reader waits", &readWanted, (*fake).call, seeking, "leave p:a"},
-	{queued, "the pilot calls the readers after a collision", &readWanted, func(f *fake) { f.w.counts.collisions = 1; f.callReaders() }, ourTurn, ""},
-	{queued, "a pilot from before calls the readers", &readWanted, func(f *fake) { f.w.room.called(WakeUp{Master: 1 - f.pilot(), Key: ReadersPrefix + f.w.key}) }, called, ""},
-	{called, "a reader gets in", &readWanted, nil, acquired, "called"},
-	{called, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
-	{ourTurn, "a reader gets in", &readWanted, nil, acquired, "called"},
-	{ourTurn, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
-	{doubting, "a reader asks as one whom nobody has called", &readWanted, func(f *fake) { f.all = taken() }, seeking, "all"},
+	{queued, "the pilot calls the readers after a collision", &readWanted, func(f *fake) { f.w.counts.collisions = 1; f.callReaders() }, myTurn, ""},
+	{queued, "a pilot from before calls the readers", &readWanted, func(f *fake) { f.w.room.called(WakeUp{Master: 1 - f.pilot(), Key: ReadersPrefix + f.w.key}) }, signaled, ""},
+	{signaled, "a reader gets in", &readWanted, nil, acquired, "called"},
+	{signaled, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
+	{myTurn, "a reader gets in", &readWanted, nil, acquired, "called"},
+	{myTurn, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
+	{rechecking, "a reader asks as one whom nobody has called", &readWanted, func(f *fake) { f.all = taken() }, seeking, "all"},
 
 	{queued, "one of several keys, and it has not stayed for long enough", &anyWanted, func(f *fake) { f.w.stay = time.Now().Add(time.Second) }, seeking, ""},
 	{queued, "one of several keys, and it has stayed for long enough", &anyWanted, (*fake).hasStayed, elsewhere, ""},
-	{queued, "one of several keys, it has stayed for long enough, and the pilot calls", &anyWanted, func(f *fake) { f.hasStayed(); f.call() }, called, ""},
-	{blind, "one of several keys, and it has stayed for long enough", &anyWanted, (*fake).hasStayed, elsewhere, ""},
-	{deaf, "one of several keys, and it has stayed for long enough", &anyWanted, (*fake).hasStayed, elsewhere, ""},
-	{elsewhere, "others are taken", &anyWanted, func(f *fake) { f.one().queued = 1 << f.pilot(); f.look.Held = heldBy("another") }, inLine, "leave p:a; look p:c; at p:b"},
+	{queued, "one of several keys, it has stayed for long enough, and the pilot calls", &anyWanted, func(f *fake) { f.hasStayed(); f.call() }, signaled, ""},
+	{polling, "one of several keys, and it has stayed for long enough", &anyWanted, (*fake).hasStayed, elsewhere, ""},
+	{unsubscribed, "one of several keys, and it has stayed for long enough", &anyWanted, (*fake).hasStayed, elsewhere, ""},
+	{elsewhere, "others are taken", &anyWanted, func(f *fake) { f.one().queued = 1 << f.pilot(); f.look.Held = heldBy("another") }, inLocalQueue, "leave p:a; look p:c; at p:b"},
 	{elsewhere, "another is free", &anyWanted, func(f *fake) { f.look = freeTurn() }, acquired, "look p:c; at p:c; all"},
-	{elsewhere, "others are free, and kept for those who wait there", &anyWanted, func(f *fake) { f.look = wire.Turn{Held: &quorum.Held{Type: "none"}} }, inLine, "look p:c; at p:b"},
-	{elsewhere, "others are free, and an attempt fails", &anyWanted, func(f *fake) { f.look, f.all = freeTurn(), taken() }, inLine, "look p:c; at p:c; all; at p:b"},
-	{elsewhere, "calls of this client wait for the others", &anyWanted, func(f *fake) { f.w.room.lines.join("p:b"); f.w.room.lines.join("p:c") }, inLine, "at p:b"},
+	{elsewhere, "others are free, and kept for those who wait there", &anyWanted, func(f *fake) { f.look = wire.Turn{Held: &quorum.Held{Type: "none"}} }, inLocalQueue, "look p:c; at p:b"},
+	{elsewhere, "others are free, and an attempt fails", &anyWanted, func(f *fake) { f.look, f.all = freeTurn(), taken() }, inLocalQueue, "look p:c; at p:c; all; at p:b"},
+	{elsewhere, "calls of this client wait for the others", &anyWanted, func(f *fake) { f.w.room.localQueues.join("p:b"); f.w.room.localQueues.join("p:c") }, inLocalQueue, "at p:b"},
 	{elsewhere, "there is no quorum for too long", &anyWanted, func(f *fake) { f.connected = false; f.all = &quorum.Failure{Total: 2, Need: 1, Elapsed: time.Hour} }, ended, "at p:c; all"},
 	{elsewhere, "the context ends", &anyWanted, func(f *fake) { f.lookErr = context.Canceled }, ended, "look p:c"},
 
-	{doubting, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
-	{doubting, "the lock is free", nil, nil, acquired, "all"},
+	{rechecking, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
+	{rechecking, "the lock is free", nil, nil, acquired, "all"},
 }
 
 // takenBy is the failure of an attempt that some masters have granted, and that a
 // key was in the way of.
-func takenBy(agreed quorum.Bits, key string) *quorum.Failure {
+func takenBy(agreed quorum.MasterSet, key string) *quorum.Failure {
 	f := taken()
 	f.Agreed, f.Parts = agreed, []quorum.Part{{Held: &quorum.Held{Type: "string", Key: key}}}
 	return f
@@ -190,7 +190,7 @@ func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 			defer f.cancel()
 			f.err = test.err
 			master := f.pilot()
-			for _, f.w.state = range []state{asking, ourTurn} {
+			for _, f.w.state = range []state{asking, myTurn} {
 				if to := f.w.state.after(f.w.act(f.ctx)); to != seeking {
 					t.Errorf("%v while %v: goes to %v, want %v", test.err, f.w.state, to, seeking)
 				}
@@ -210,12 +210,12 @@ func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 // A pilot that refuses for the holder who has let go is doubted; one that names another is
 // not.
 func TestAPilotIsDoubtedThatStillHasTheKeyOfTheLastHolder(t *testing.T) {
-	for token, want := range map[string]state{"before": doubting, "another": queued, "": queued} {
+	for token, want := range map[string]state{"before": rechecking, "another": queued, "": queued} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, oneWanted)
 			defer f.cancel()
 			f.one().turn.Held, f.turn.Held = heldBy("before"), heldBy(token)
-			f.w.state = ourTurn
+			f.w.state = myTurn
 			for range 2 {
 				f.w.state = f.w.state.after(f.w.act(f.ctx))
 			}
@@ -282,13 +282,13 @@ func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
 // A set that was called and lost its votes to others pauses before it asks the pilot by
 // itself; one that met a key which was taken does not.
 func TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn(t *testing.T) {
-	for agreed, want := range map[quorum.Bits]state{0: ourTurn, 1: collided} {
+	for agreed, want := range map[quorum.MasterSet]state{0: myTurn, 1: backoff} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, setWanted)
 			defer f.cancel()
 			f.all, f.turn.Ours = takenBy(agreed<<f.pilot(), "a"), true
 			for range 2 {
-				f.w.state = called
+				f.w.state = signaled
 				if to := f.w.state.after(f.w.act(f.ctx)); to != seeking {
 					t.Fatalf("goes to %v, want %v", to, seeking)
 				}

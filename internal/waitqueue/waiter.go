@@ -18,15 +18,15 @@ import (
 // the queue is only advice: the pilot may be down, or a message lost. The waiter belongs to
 // the call's goroutine.
 type waiter struct {
-	room   *Room
-	want   Want
-	caller Caller
-	queue  queue
+	room      *Room
+	want      Want
+	attempter Attempter
+	queue     queue
 
 	state    state
 	key      string // the key that it waits for; of a set the one that is in the way, of several one
 	again    bool   // that key was waited for lately
-	place    *place
+	ticket   *ticket
 	listener *Subscribed // since it came first for the first time
 	since    time.Time   // when it came first for the first time
 	stay     time.Time   // until when it waits for this key, where one of several is wanted
@@ -52,8 +52,8 @@ type counts struct {
 // A queue is how a waiter uses the queue of its key: that of writers, or that of readers. What
 // it does in a state is a method that returns the event.
 type queue interface {
-	// line is the name of the line in which it stands; pilots call it by that.
-	line() string
+	// localQueue is the name of the local queue in which it stands; pilots call it by that.
+	localQueue() string
 	// seek chooses a pilot.
 	seek() event
 	// ask asks where the waiter stands, and keeps its place.
@@ -79,8 +79,8 @@ type queue interface {
 	leave()
 }
 
-func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
-	w := &waiter{room: r, want: want, caller: c, key: key, again: again}
+func newWaiter(r *Room, want Want, c Attempter, key string, again bool) *waiter {
+	w := &waiter{room: r, want: want, attempter: c, key: key, again: again}
 	if w.queue = (&oneKey{w: w, pilot: quorum.NoPilot}); want.Kind == wire.Reader {
 		w.queue = &reader{oneKey{w: w, pilot: quorum.NoPilot}}
 	}
@@ -93,8 +93,8 @@ func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 // wait waits for the key and acquires it. It returns when it has, when an outage lasts too
 // long, or when ctx or the client ends.
 func (w *waiter) wait(ctx context.Context) *quorum.Failure {
-	w.place = w.room.lines.join(w.queue.line())
-	defer w.place.leave()
+	w.ticket = w.room.localQueues.join(w.queue.localQueue())
+	defer w.ticket.leave()
 	defer w.end()
 	for {
 		w.state = w.state.after(w.act(ctx))
@@ -111,39 +111,39 @@ func (w *waiter) wait(ctx context.Context) *quorum.Failure {
 // act does what a waiter does in its state, and returns the resulting event.
 func (w *waiter) act(ctx context.Context) event {
 	switch w.state {
-	case inLine:
+	case inLocalQueue:
 		return w.awaitTurn(ctx)
-	case comingAlong:
-		return w.attempted(w.caller.Called(ctx), false)
-	case knocking:
+	case following:
+		return w.attempted(w.attempter.Called(ctx), false)
+	case probing:
 		if e := w.queue.seek(); e != found && e != foundAnother {
 			return e
 		}
 		return w.queue.take(ctx, true)
 	case seeking:
 		return w.queue.seek()
-	case deaf, blind:
-		return w.tryBlind(ctx)
+	case unsubscribed, polling:
+		return w.tryPolling(ctx)
 	case asking:
 		return w.queue.ask(ctx)
-	case told:
+	case placed:
 		if e := w.queue.seek(); e != found {
 			return e
 		}
 		return w.queue.judge()
 	case queued:
 		return w.queue.sleep(ctx)
-	case called:
+	case signaled:
 		return w.queue.takeTogether(ctx)
-	case ourTurn:
+	case myTurn:
 		return w.queue.take(ctx, false)
-	case collided:
+	case backoff:
 		return w.pauseAfterCollision(ctx)
 	case checking:
 		return w.queue.check(ctx)
 	case elsewhere:
 		return w.tryOthers(ctx)
-	default: // doubting
+	default: // rechecking
 		return w.tryAll(ctx)
 	}
 }
@@ -152,7 +152,7 @@ func (w *waiter) act(ctx context.Context) event {
 // until readers get in.
 func (w *waiter) awaitTurn(ctx context.Context) event {
 	for {
-		switch s := w.place.state(); {
+		switch s := w.ticket.state(); {
 		case s.err != nil:
 			w.last = w.ownOf(s.err)
 			return inVain
@@ -167,11 +167,11 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 		}
 		w.counts.losses = 0
 		select {
-		case <-w.place.signal:
+		case <-w.ticket.signal:
 		case <-ctx.Done():
 			return w.interrupted(ctx.Err())
-		case <-w.room.cfg.Life.Done():
-			return w.interrupted(context.Cause(w.room.cfg.Life))
+		case <-w.room.cfg.Closing.Done():
+			return w.interrupted(context.Cause(w.room.cfg.Closing))
 		}
 	}
 }
@@ -179,18 +179,18 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 // ownOf is the failure of a call that stood before this one, as this one's: it may want
 // other keys.
 func (w *waiter) ownOf(f *quorum.Failure) *quorum.Failure {
-	mine, own := w.caller.Taken(quorum.NoPilot, nil), *f
+	mine, own := w.attempter.Taken(quorum.NoPilot, nil), *f
 	own.Key, own.Others = mine.Key, mine.Others
 	return &own
 }
 
-// begin is called when the waiter has become the first of its line.
+// begin is called when the waiter has become the first of its local queue.
 func (w *waiter) begin() {
 	if w.listener == nil {
 		w.since, w.listener = time.Now(), w.room.hub.Wait()
 	}
 	w.beginStay()
-	if w.out = w.place.outage(); w.out.failures == 0 {
+	if w.out = w.ticket.outage(); w.out.failures == 0 {
 		*w.out = w.before
 	}
 }
@@ -206,19 +206,19 @@ func (w *waiter) end() {
 		w.room.recent.note(w.key, waited)
 	}
 	if w.state == acquired && w.want.Kind == wire.Reader {
-		w.place.letOthersIn()
+		w.ticket.letOthersIn()
 	}
 }
 
 // tryAll asks all masters together.
 func (w *waiter) tryAll(ctx context.Context) event {
 	w.counts.looks = 0
-	failed := w.caller.All(ctx, true)
+	failed := w.attempter.All(ctx, true)
 	return w.attempted(failed, w.isOver(failed))
 }
 
 // tryBlind pauses, and asks all masters, while there is no queue to wait in.
-func (w *waiter) tryBlind(ctx context.Context) event {
+func (w *waiter) tryPolling(ctx context.Context) event {
 	if w.hasStayed() {
 		return longEnough
 	}
@@ -227,7 +227,7 @@ func (w *waiter) tryBlind(ctx context.Context) event {
 		delay = w.room.retryDelay(&w.want, w.counts.attempts, w.out.failures, w.last)
 	}
 	var ready <-chan struct{}
-	if w.state == deaf {
+	if w.state == unsubscribed {
 		ready = w.queue.ready()
 	}
 	w.pausing(delay)
@@ -242,9 +242,9 @@ func (w *waiter) tryBlind(ctx context.Context) event {
 		return subscribed
 	}
 	w.counts.looks = 0
-	failed := w.room.yieldAtPilot(ctx, &w.want, w.caller, w.key)
+	failed := w.room.yieldAtPilot(ctx, &w.want, w.attempter, w.key)
 	if failed == nil {
-		failed = w.caller.All(ctx, true)
+		failed = w.attempter.All(ctx, true)
 	}
 	return w.attempted(failed, w.isOver(failed))
 }
@@ -256,7 +256,7 @@ func (w *waiter) isOver(failed *quorum.Failure) (over bool) {
 		return false
 	}
 	if over = w.room.note(w.out, failed); over {
-		w.place.fail(failed)
+		w.ticket.fail(failed)
 	}
 	return over
 }
@@ -264,7 +264,7 @@ func (w *waiter) isOver(failed *quorum.Failure) (over bool) {
 // attempted reports an attempt, and says what it means. over: it ends the waiting.
 func (w *waiter) attempted(f *quorum.Failure, over bool) event {
 	w.counts.attempts++
-	w.caller.Attempted(w.counts.attempts, f)
+	w.attempter.Attempted(w.counts.attempts, f)
 	switch {
 	case f == nil:
 		return won
@@ -332,7 +332,7 @@ func (w *waiter) refusedTogether(
 // interrupted makes the failure of a wait that was cut short.
 func (w *waiter) interrupted(cause error) event {
 	if w.last == nil {
-		w.last = w.caller.Taken(quorum.NoPilot, nil)
+		w.last = w.attempter.Taken(quorum.NoPilot, nil)
 		w.last.Note = "others of this client wait for it as well"
 	}
 	w.last.Cause = cause
@@ -366,7 +366,7 @@ func (w *waiter) learn(master int, key string, held *quorum.Held) {
 	if held.Key == "" && len(w.want.Keys) > 1 {
 		held.Key = w.room.name(key)
 	}
-	now := w.caller.Taken(master, held)
+	now := w.attempter.Taken(master, held)
 	if w.last != nil {
 		now.OK, now.Agreed, now.Elapsed = w.last.OK, w.last.Agreed, w.last.Elapsed
 		for _, p := range w.last.Parts {

@@ -11,19 +11,19 @@ import (
 
 const evalSHA = "EVALSHA"
 
-// An Ask is one question about a claim to all masters: a ballot, its command, and how the
-// replies are read. It is used again after LetGo.
+// An Ask is one question about a claim to all masters: a round, its command, and how the
+// replies are read. It is used again after Done.
 type Ask struct {
-	ballot.Ballot
+	ballot.Round
 	w     *Wire
-	facts []fact // one for each of the ballot's answers, guarded by its lock
+	facts []fact // one for each of the round's answers, guarded by its lock
 
 	op   Op
 	read func(a *Ask, f *fact, reply any) ballot.Answer
 	// TTL is what an extension has asked for.
 	TTL time.Duration
 
-	live   Live           // whose acquisition or extension this is; nil otherwise
+	hold   Hold           // whose acquisition or extension this is; nil otherwise
 	kind   *Kind          // of an acquisition
 	script *script.Script // nil: a plain command
 	args   []any
@@ -39,15 +39,15 @@ type Ask struct {
 type pilotPart struct {
 	master  int            // which one it is; quorum.NoPilot: it is asked what the others are
 	take    *PilotTake     // its part in an acquisition; nil: this is a release
-	answer  PilotAnswer    // to that; guarded by the ballot's lock
+	answer  PilotAnswer    // to that; guarded by the round's lock
 	release releaseAtPilot // its part in a release
 }
 
-// A Live is the hold that an acquisition or extension is for. After NOSCRIPT the command is
+// A Hold is the hold that an acquisition or extension is for. After NOSCRIPT the command is
 // sent again only while the hold lives.
-type Live interface {
-	// IfLive calls send if the hold has not ended. The release is not sent meanwhile.
-	IfLive(send func()) bool
+type Hold interface {
+	// SendIfHeld calls send if the hold has not ended. The release is not sent meanwhile.
+	SendIfHeld(send func()) bool
 }
 
 // newAsk takes an Ask from those that are free.
@@ -71,14 +71,14 @@ func (w *Wire) newAsk(op Op) *Ask {
 // Op is what is asked for.
 func (a *Ask) Op() Op { return a.op }
 
-// Live is the hold that it was asked for.
-func (a *Ask) Live() Live { return a.live }
+// Hold is the hold that it was asked for.
+func (a *Ask) Hold() Hold { return a.hold }
 
 // Free implements ballot.Question.
 func (a *Ask) Free() {
 	clear(a.facts)
 	clear(a.args)
-	a.script, a.args, a.live, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, 0
+	a.script, a.args, a.hold, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, 0
 	if a.clock != (clockCheck{}) {
 		a.clock = clockCheck{}
 	}
@@ -144,18 +144,18 @@ func (a *Ask) Ended(c *pipeline.Call) {
 // again only while it is undecided, or is granted and its lock is held. After Unlock or a
 // rollback has begun, it would set the key again behind the release.
 func (a *Ask) Resend(c *pipeline.Call) bool {
-	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
+	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.BatchRefused {
 		if !a.atPilot.release.refused(a.w, c) {
 			return false
 		}
-		a.Ballot.Resend(c, a.Command.With(evalSHA, a.Command.Encoded))
+		a.Round.Resend(c, a.Command.With(evalSHA, a.Command.Encoded))
 		return true
 	}
-	if !pipeline.IsNoScript(c.Err) && !c.Apart || c.Cmd != evalSHA || a.op != OpRelease && a.GivenUp() {
+	if !pipeline.IsNoScript(c.Err) && !c.BatchRefused || c.Cmd != evalSHA || a.op != OpRelease && a.GivenUp() {
 		return false
 	}
-	if a.live != nil {
-		return a.live.IfLive(func() { a.resendScript(c) })
+	if a.hold != nil {
+		return a.hold.SendIfHeld(func() { a.resendScript(c) })
 	}
 	a.resendScript(c)
 	return true
@@ -163,7 +163,7 @@ func (a *Ask) Resend(c *pipeline.Call) bool {
 
 func (a *Ask) resendScript(c *pipeline.Call) {
 	if !pipeline.IsNoScript(c.Err) { // refused together with others, not because the script was missing
-		a.Ballot.Resend(c, c.With(evalSHA, c.Encoded))
+		a.Round.Resend(c, c.With(evalSHA, c.Encoded))
 		return
 	}
 	s := a.script
@@ -174,11 +174,11 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 	case !at.release.plain:
 		s = script.Queue
 	}
-	a.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
+	a.Round.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
 }
 
 // eval asks by a script.
-func (a *Ask) eval(s *script.Script, keys []string, skip quorum.Bits, keep time.Time, args ...any) {
+func (a *Ask) eval(s *script.Script, keys []string, skip quorum.MasterSet, keep time.Time, args ...any) {
 	a.script = s
 	a.args = s.Args(a.args[:0], keys, args...)
 	a.ask(evalSHA, skip, keep)
@@ -186,13 +186,13 @@ func (a *Ask) eval(s *script.Script, keys []string, skip quorum.Bits, keep time.
 
 // ask queues the command with a.args for every master that is not in skip. Those in skip
 // are known not to have the key.
-func (a *Ask) ask(cmd string, skip quorum.Bits, keep time.Time) {
+func (a *Ask) ask(cmd string, skip quorum.MasterSet, keep time.Time) {
 	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], cmd, a.args...)
 	a.send(cmd, skip, keep)
 }
 
 // send is ask for a command that has been encoded, once for all masters.
-func (a *Ask) send(cmd string, skip quorum.Bits, keep time.Time) {
+func (a *Ask) send(cmd string, skip quorum.MasterSet, keep time.Time) {
 	for i := range a.facts {
 		switch {
 		case skip.Has(i):
@@ -205,17 +205,17 @@ func (a *Ask) send(cmd string, skip quorum.Bits, keep time.Time) {
 	case a.atPilot.take != nil:
 		a.SetOwn(a.atPilot.master, &pipeline.Command{Cmd: evalSHA, Encoded: a.atPilot.take.encoded})
 	case a.handOver != nil:
-		a.Tell = a.w.everyone
+		a.Notify = a.w.everyone
 		for _, key := range a.handOver {
 			if master := a.w.cfg.Pilots.Of(key, 0); master != quorum.NoPilot {
-				a.Last.Add(master)
+				a.SendLast.Add(master)
 			}
 		}
 	case a.atPilot.master != quorum.NoPilot:
 		a.atPilot.release.command.Cmd = evalSHA
 		a.SetOwn(a.atPilot.master, &a.atPilot.release.command)
-		a.Tell.Add(a.atPilot.master)
-		a.Last = a.Tell
+		a.Notify.Add(a.atPilot.master)
+		a.SendLast = a.Notify
 	}
 	a.Send(cmd, skip, keep)
 }

@@ -10,7 +10,7 @@ import (
 // Acquisitions by SET NX do not: they cost less than any script would.
 
 // batches say how a client's commands become one.
-type batches struct{ release, acquire pipeline.Joint }
+type batches struct{ release, acquire pipeline.BatchScript }
 
 func newBatches(cfg *Config, retention any) batches {
 	release := script.ReleaseEach
@@ -18,8 +18,8 @@ func newBatches(cfg *Config, retention any) batches {
 		release = script.ReleaseLeases
 	}
 	return batches{
-		release: pipeline.Joint{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
-		acquire: pipeline.Joint{
+		release: pipeline.BatchScript{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
+		acquire: pipeline.BatchScript{
 			SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3,
 		},
 	}
@@ -44,12 +44,12 @@ func (a *Ask) encodeRelease(c *Claim) {
 	b = pipeline.AppendBulk(b, c.Token)
 
 	a.Command.Encoded, a.Command.Key = b, c.id()
-	a.Command.Part = pipeline.Part{
-		Joint: &a.w.batches.release,
-		Keys:  [3]pipeline.Span{0: pipeline.SpanOf(at, keyEnd), 2: pipeline.SpanOf(keyEnd, leaseEnd)},
-		Args:  pipeline.SpanOf(leaseEnd, len(b)),
+	a.Command.Batch = pipeline.BatchPart{
+		Script: &a.w.batches.release,
+		Keys:   [3]pipeline.Piece{0: pipeline.PieceOf(at, keyEnd), 2: pipeline.PieceOf(keyEnd, leaseEnd)},
+		Args:   pipeline.PieceOf(leaseEnd, len(b)),
 	}
-	a.atPilot.release.command.Part.Joint = a.Command.Part.Joint
+	a.atPilot.release.command.Batch.Script = a.Command.Batch.Script
 }
 
 // encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.
@@ -94,12 +94,12 @@ func (a *Ask) encodeAcquire(c *Claim, n scriptedNumbers) {
 		a.clock.floor = uint64(n.fence) //nolint:gosec // it is not negative
 	}
 	a.Command.Encoded = b
-	a.Command.Part = pipeline.Part{
-		Joint: &a.w.batches.acquire,
-		Keys: [3]pipeline.Span{
-			pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, fenceEnd), pipeline.SpanOf(fenceEnd, args),
+	a.Command.Batch = pipeline.BatchPart{
+		Script: &a.w.batches.acquire,
+		Keys: [3]pipeline.Piece{
+			pipeline.PieceOf(at, keyEnd), pipeline.PieceOf(keyEnd, fenceEnd), pipeline.PieceOf(fenceEnd, args),
 		},
-		Args: pipeline.SpanOf(args, argsEnd),
+		Args: pipeline.PieceOf(args, argsEnd),
 	}
 }
 

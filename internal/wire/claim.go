@@ -20,8 +20,8 @@ type Claim struct {
 	// over with it. "": the lock has to be free.
 	From string
 
-	Fence  uint64      // the fencing token; 0: none
-	Absent quorum.Bits // masters that certainly have nothing of ours
+	Fence  uint64           // the fencing token; 0: none
+	Absent quorum.MasterSet // masters that certainly have nothing of ours
 
 	one   [1]string
 	sides []string // see allKeys; nil: not made yet

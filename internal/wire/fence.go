@@ -39,7 +39,7 @@ var errFenceMoved = errors.New("its fencing token could not be raised: the lock 
 
 // Given appends to tokens the one that each agreeing master gave, 0 for each other. It
 // also returns which masters agree.
-func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.Bits) {
+func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.MasterSet) {
 	a.Lock()
 	defer a.Unlock()
 	for i := range a.Answers() {
@@ -56,7 +56,7 @@ func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.Bits) {
 // Raise is the second round of an acquisition (S8). The first began at start. Masters that
 // agreed in it and store the token agree already. Those that gave a lower token are asked to
 // raise it. The others do not count.
-func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored quorum.Bits) *Ask {
+func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored quorum.MasterSet) *Ask {
 	a := w.newAsk(OpRaise)
 	a.read = readRaise
 	a.Start, a.Agreed = start, stored

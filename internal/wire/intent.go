@@ -21,7 +21,7 @@ const (
 // decide who holds the lock. It goes to every master, and nobody waits for the answers.
 func (w *Wire) NoteIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
-	defer a.LetGo()
+	defer a.Done()
 	a.eval(script.WriterIntent, []string{intentPrefix + key}, 0, time.Time{}, mark, intentTTL.Milliseconds())
 }
 
@@ -29,7 +29,7 @@ func (w *Wire) NoteIntent(key string, mark any) {
 // on later ones while the note may still be there.
 func (w *Wire) WithdrawIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
-	defer a.LetGo()
+	defer a.Done()
 	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], "ZREM", intentPrefix+key, mark)
 	a.send("ZREM", 0, time.Now().Add(intentTTL))
 }

@@ -47,7 +47,7 @@ func (w *Wire) queryVote(master int, c *Claim, s *script.Script, keys []string, 
 func (w *Wire) newQuery(master int, keep time.Time, s *script.Script, keys []string, args []any) *Query {
 	q := &Query{w: w, master: master, script: s, done: make(chan struct{})}
 	encoded := pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
-	q.call.Command = &pipeline.Command{Cmd: evalSHA, Encoded: encoded, Owner: q, Keep: keep}
+	q.call.Command = &pipeline.Command{Cmd: evalSHA, Encoded: encoded, Owner: q, RetryUntil: keep}
 	return q
 }
 
@@ -79,7 +79,7 @@ func (q *Query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
-	life := q.w.cfg.Ballots.Life
+	life := q.w.cfg.Ballots.Closing
 	select {
 	case <-q.done:
 		return q.call.Reply, q.call.Err

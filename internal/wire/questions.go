@@ -13,13 +13,13 @@ import (
 
 // A Try is what an attempt adds to its claim.
 type Try struct {
-	Live Live
+	Hold Hold
 	// Over counts one less when no master can set the keys any more.
 	Over   *quorum.Count
 	Start  drift.Instant
-	Agreed quorum.Bits   // masters that have granted it already
-	Wait   time.Duration // how long to wait for the masters
-	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
+	Agreed quorum.MasterSet // masters that have granted it already
+	Wait   time.Duration    // how long to wait for the masters
+	Take   *PilotTake       // the pilot's part in it, of one key; nil: what the others get
 	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
 	Called bool
 }
@@ -29,7 +29,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	a := w.newAsk(c.Op())
 	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
 	a.Rules.Needs = w.needsOf(c)
-	a.live, a.kind = t.Live, c.Kind
+	a.hold, a.kind = t.Hold, c.Kind
 	a.Command.Key = c.id()
 	t.Over.Add()
 	a.Over = t.Over
@@ -59,12 +59,12 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 
 // An Extension is what a prolongation adds to its claim.
 type Extension struct {
-	Live  Live
+	Live  Hold
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
-	Decided interface{ Decided(*ballot.Ballot) }
+	Decided interface{ Decided(*ballot.Round) }
 }
 
 // argSetAgain: the extension script sets the key again where it is missing.
@@ -73,7 +73,7 @@ var argSetAgain any = "1"
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(OpExtend)
-	a.live, a.TTL = x.Live, c.TTL
+	a.hold, a.TTL = x.Live, c.TTL
 	x.Over.Add()
 	a.Over = x.Over
 	if x.Decided != nil {
@@ -104,7 +104,7 @@ func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 
 // Holders asks the masters that are not skipped who holds the lock, and which of
 // several keys is in the way.
-func (w *Wire) Holders(c *Claim, skip quorum.Bits) *Ask {
+func (w *Wire) Holders(c *Claim, skip quorum.MasterSet) *Ask {
 	a := w.newAsk(OpHolder)
 	a.read = readHolderAnswer
 	if c.Kind == Set {

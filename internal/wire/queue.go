@@ -54,7 +54,7 @@ func (w *Wire) StillHeld(ctx context.Context, key, holder string, limit time.Dur
 	c := &Claim{Token: holder}
 	c.SetPlain(key)
 	ask := w.Verify(c, w.cfg.Ballots.Clock.Now())
-	defer ask.LetGo()
+	defer ask.Done()
 	cause = ask.Wait(ctx, limit)
 	return ask.Result().Outcome == quorum.Granted, cause
 }

@@ -53,7 +53,7 @@ func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 
 // releaseReader takes a reader out. The last reader at a master calls who waits there: not
 // all clients have the same pilot at every moment.
-func (a *Ask) releaseReader(c *Claim, absent quorum.Bits, keep time.Time) {
+func (a *Ask) releaseReader(c *Claim, absent quorum.MasterSet, keep time.Time) {
 	w := a.w
 	if master := w.cfg.Pilots.Of(c.Key(), 0); master != quorum.NoPilot {
 		absent.Remove(master) // it calls who waits there even if there is nothing to release

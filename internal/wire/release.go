@@ -109,11 +109,11 @@ func (p *releaseAtPilot) encode(w *Wire, c *Claim) {
 	b = pipeline.AppendBulk(b, c.Token)
 
 	p.command.Encoded = b
-	p.command.Part = pipeline.Part{ // without a Joint: not every kind of lock has one
-		Keys: [3]pipeline.Span{
-			pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, queueEnd), pipeline.SpanOf(queueEnd, leaseEnd),
+	p.command.Batch = pipeline.BatchPart{ // without a Script: not every kind of lock has one
+		Keys: [3]pipeline.Piece{
+			pipeline.PieceOf(at, keyEnd), pipeline.PieceOf(keyEnd, queueEnd), pipeline.PieceOf(queueEnd, leaseEnd),
 		},
-		Args: pipeline.SpanOf(token, len(b)),
+		Args: pipeline.PieceOf(token, len(b)),
 	}
 }
 

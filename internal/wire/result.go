@@ -14,9 +14,9 @@ import (
 type Result struct {
 	Outcome quorum.Outcome
 	Tally   quorum.Tally
-	Refused quorum.Bits // masters that refused and did not say who holds the key
-	Absent  quorum.Bits // masters that certainly have nothing of ours
-	Taken   bool        // some master has another's token
+	Refused quorum.MasterSet // masters that refused and did not say who holds the key
+	Absent  quorum.MasterSet // masters that certainly have nothing of ours
+	Taken   bool             // some master has another's token
 }
 
 // Result looks at a decided Ask.

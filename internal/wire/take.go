@@ -103,7 +103,7 @@ func (w *Wire) readTaken(c *Claim, k *clockCheck, reply any) (granted bool, t Tu
 
 // absentAfter is Claim.Absent after a pilot has granted nothing. Where err is not nil, whether
 // it has may not be known.
-func (w *Wire) absentAfter(pilot int, err error) quorum.Bits {
+func (w *Wire) absentAfter(pilot int, err error) quorum.MasterSet {
 	absent := w.everyone
 	if err != nil && !pipeline.WroteNothing(err) {
 		absent.Remove(pilot)

@@ -41,7 +41,7 @@ type Wire struct {
 	Fences Fences
 
 	cfg      Config
-	everyone quorum.Bits
+	everyone quorum.MasterSet
 	asks     sync.Pool // of *Ask
 	batches  batches
 	// Arguments in milliseconds, boxed once.
@@ -61,7 +61,7 @@ func New(cfg Config) *Wire {
 }
 
 // Everyone is all masters.
-func (w *Wire) Everyone() quorum.Bits { return w.everyone }
+func (w *Wire) Everyone() quorum.MasterSet { return w.everyone }
 
 // scripted reports whether the claim needs the scripts that know fences and leases.
 func (w *Wire) scripted(c *Claim) bool { return c.Fenced || w.cfg.Strict }

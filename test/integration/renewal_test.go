@@ -38,7 +38,7 @@ func (r *renewals) of(key string) (good, failed int) {
 }
 
 // awaitMore waits until a key was renewed n times more: so much time has
-// passed, and the keeper is at work.
+// passed, and the renewer is at work.
 func (r *renewals) awaitMore(t *testing.T, key string, n int) {
 	t.Helper()
 	before, _ := r.of(key)

@@ -18,7 +18,7 @@ func Judge(look *observe.Look, facts []Facts) (*observe.Verdict, []Finding) {
 	verdict := look.Verdict()
 	judgeNumber(&l, facts)
 	judgeReach(&l, facts, verdict)
-	judgeTwins(&l, look.Standings)
+	judgeAliases(&l, look.Standings)
 	for i := range facts {
 		f := &facts[i]
 		if f.Down != nil {
@@ -87,12 +87,12 @@ func judgeReach(l *findings, facts []Facts, v *observe.Verdict) {
 	}
 }
 
-func judgeTwins(l *findings, standings []guard.Standing) {
+func judgeAliases(l *findings, standings []guard.Standing) {
 	for _, s := range standings {
 		if s.Why != nil && s.Why.Cause == guard.Duplicate {
 			l.add(Finding{
 				Severity: Serious, Code: "duplicate",
-				What: "is the same server as " + s.Why.Twins[0], // which has the vote
+				What: "is the same server as " + s.Why.Aliases[0], // which has the vote
 				Why:  "One server would have two votes, and when it fails two are gone.",
 				Do:   "Name every server once.",
 			}, s.Master)

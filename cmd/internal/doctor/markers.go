@@ -84,7 +84,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 			Why:  "A guarded client does not count its votes, and writes nothing over what is not its own.",
 			Do:   "Find out who wrote it, and rename or delete that key.",
 		}, f.Master)
-	case why.Cause == guard.OtherFleet && why.Twins != nil: // which have the findings
+	case why.Cause == guard.OtherFleet && why.Aliases != nil: // which have the findings
 	case why.Cause == guard.OtherFleet && marker.Matches(config):
 		l.add(Finding{
 			Severity: Serious, Code: "other-database",

@@ -37,7 +37,7 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 		f.monitor = voters.New(voters.Config{
 			Group: &quorum.Group{
 				Masters: seam.Pipelines(f.Pool), Need: quorum.Need(len(f.Lines)),
-				Clock: drift.Cumulative(drift.System()), Life: context.Background(),
+				Clock: drift.Cumulative(drift.System()), Closing: context.Background(),
 			},
 			Guard: f.judgedBy, ReadOnly: true,
 		})

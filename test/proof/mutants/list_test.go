@@ -57,8 +57,8 @@ var general = []mutant{
 		name:   "one value for all attempts",
 		breaks: "S3: every attempt has a fresh token",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	h.claim.Token = home.NewToken(h.opts.Owner)\n", `	if h.claim.Token == "" {
-		h.claim.Token = home.NewToken(h.opts.Owner)
+			{"internal/hold/attempt.go", "	h.claim.Token = manager.NewToken(h.opts.Owner)\n", `	if h.claim.Token == "" {
+		h.claim.Token = manager.NewToken(h.opts.Owner)
 	}
 `},
 			{"internal/wire/claim.go", "Claim{Kind: c.Kind,", "Claim{Token: c.Token, Kind: c.Kind,"},
@@ -92,16 +92,16 @@ var general = []mutant{
 	{
 		name:   "rollback on the caller's context",
 		breaks: "L2: an attempt that failed is rolled back, also when its caller has given up",
-		edits: []edit{{"internal/hold/attempt.go", "	h.rollback()\n	if home.closed() {", `	if ctx.Err() == nil {
+		edits: []edit{{"internal/hold/attempt.go", "	h.rollback()\n	if manager.closed() {", `	if ctx.Err() == nil {
 		h.rollback()
 	}
-	if home.closed() {`}},
+	if manager.closed() {`}},
 		foundBy: simulation{"litter", history.Litter, 5},
 	},
 	{
 		name:   "loss timer moved by an extension in flight",
 		breaks: "S7: an extension that is on its way does not postpone the loss",
-		edits: []edit{{"internal/hold/extend.go", "	start := h.home.now()\n	x :=", `	start := h.home.now()
+		edits: []edit{{"internal/hold/extend.go", "	start := h.manager.now()\n	x :=", `	start := h.manager.now()
 	h.life.start = start
 	x :=`}},
 		model:   model.TimerMoved,
@@ -120,7 +120,7 @@ var general = []mutant{
 		edits: []edit{
 			addFile("internal/ballot/latereply.go", "late_reply.go"),
 			{"internal/ballot/send.go", "	b.cfg.InFlight.Add()\n", "	b.cfg.InFlight.Add()\n	b.noteLatest()\n"},
-			{"internal/ballot/ballot.go", "	abstains := b.abstains(c)\n", "	b.countInNext(c)\n	abstains := b.abstains(c)\n"},
+			{"internal/ballot/round.go", "	abstains := b.abstains(c)\n", "	b.countInNext(c)\n	abstains := b.abstains(c)\n"},
 		},
 		model:   model.LateVote,
 		foundBy: simulation{"edges", history.Overlap, 10},
@@ -142,8 +142,8 @@ var general = []mutant{
 		name:   "no raise round of readers",
 		breaks: "S8: so is that which a reader has met",
 		edits: []edit{{
-			"internal/hold/fence.go", "	if stored.Len() >= h.home.cfg.Need {",
-			"	if stored.Len() >= h.home.cfg.Need || h.claim.Kind == wire.Reader {",
+			"internal/hold/fence.go", "	if stored.Len() >= h.manager.cfg.Need {",
+			"	if stored.Len() >= h.manager.cfg.Need || h.claim.Kind == wire.Reader {",
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},
@@ -175,8 +175,8 @@ var general = []mutant{
 		breaks: "S1: a quarantined master does not vote on anything",
 		edits: []edit{
 			{"internal/wire/op.go", "ballot.Rules{Votes:", "ballot.Rules{Extends: op == OpExtend, Votes:"},
-			{"internal/ballot/ballot.go", "type Rules struct {\n", "type Rules struct {\n	Extends bool // it is an extension\n"},
-			{"internal/ballot/ballot.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)
+			{"internal/ballot/round.go", "type Rules struct {\n", "type Rules struct {\n	Extends bool // it is an extension\n"},
+			{"internal/ballot/round.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)
 	if b.Rules.Extends && why != nil && why.Cause == guard.Quarantined {
 		return nil
 	}
@@ -231,7 +231,7 @@ var general = []mutant{
 	{
 		name:    "a renewal that waits for the command timeout alone",
 		breaks:  "S6: what is held stays held where answers are late",
-		edits:   []edit{{"internal/hold/renew.go", "max(h.home.AnswerTimeout(h.claim.TTL), left/4)", "h.home.Timeout(h.claim.TTL)"}},
+		edits:   []edit{{"internal/hold/renew.go", "max(h.manager.AnswerTimeout(h.claim.TTL), left/4)", "h.manager.Timeout(h.claim.TTL)"}},
 		also:    simulation{"late", history.Needless, 10},
 		foundBy: goTest{"./redlock", "TestLateAnswersLoseNoLock"},
 	},
@@ -263,19 +263,19 @@ var general = []mutant{
 	{
 		name:    "a joined release that is overtaken",
 		breaks:  "S5: commands about a key stay in order",
-		edits:   []edit{{"internal/pipeline/join.go", "	word, bit := slotOf(key)\n	for _, g := range groups {", "	word, bit := slotOf(key)\n	for _, g := range groups[:0] {"}},
+		edits:   []edit{{"internal/pipeline/batch.go", "	word, bit := slotOf(key)\n	for _, g := range groups {", "	word, bit := slotOf(key)\n	for _, g := range groups[:0] {"}},
 		foundBy: simulation{"flushes", history.Stuck, 5},
 	},
 	{
 		name:   "a joined release that is left out",
 		breaks: "L4: every release reaches the masters",
-		edits: []edit{{"internal/pipeline/join.go", `		for _, part := range c.parts {
-			b = append(b, part.piece(part.Part.Keys[k])...)
-`, `		for i, part := range c.parts {
-			if k == 0 && i == len(c.parts)-1 {
-				part = c.parts[0]
+		edits: []edit{{"internal/pipeline/batch.go", `		for _, call := range c.calls {
+			b = append(b, call.piece(call.Batch.Keys[k])...)
+`, `		for i, call := range c.calls {
+			if k == 0 && i == len(c.calls)-1 {
+				call = c.calls[0]
 			}
-			b = append(b, part.piece(part.Part.Keys[k])...)
+			b = append(b, call.piece(call.Batch.Keys[k])...)
 `}},
 		foundBy: simulation{"flushes", history.Litter, 10},
 	},

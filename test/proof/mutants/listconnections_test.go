@@ -59,7 +59,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a dial for each reply of a replica",
 		breaks:  "a master that does not serve is not dialled in a loop",
-		edits:   []edit{{"internal/voters/right.go", "known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial", "known = w.epoch != call.Epoch"}},
+		edits:   []edit{{"internal/voters/votestate.go", "known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial", "known = w.epoch != call.Epoch"}},
 		foundBy: goTest{"./internal/voters", "TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster"},
 	},
 	{
@@ -83,31 +83,31 @@ var ofConnections = []mutant{
 	{
 		name:    "masters too far away for a lock",
 		breaks:  "progress: a lock with a long TTL waits for masters that are far away",
-		edits:   []edit{{"internal/hold/home.go", "return home.timeout(ttl, mostTimeout)", "return home.timeout(ttl, mostAtEnd)"}},
+		edits:   []edit{{"internal/hold/manager.go", "return manager.timeout(ttl, mostTimeout)", "return manager.timeout(ttl, mostAtEnd)"}},
 		foundBy: goTest{"./redlock", "TestLocksAtMastersThatAreFarAway"},
 	},
 	{
 		name:    "masters too far away for a release",
 		breaks:  "progress: who has a lock far away can extend it, and hears that it was released",
-		edits:   []edit{{"internal/hold/home.go", "2*home.quorumAway()", "0*home.quorumAway()"}},
+		edits:   []edit{{"internal/hold/manager.go", "2*manager.quorumAway()", "0*manager.quorumAway()"}},
 		foundBy: goTest{"./redlock", "TestLocksAtMastersThatAreFarAway"},
 	},
 	{
 		name:    "a master that is down and counts as near",
 		breaks:  "progress: who has a lock can extend and release it while a near master is down",
-		edits:   []edit{{"internal/hold/home.go", "if m.Connected() {", "if true {"}},
+		edits:   []edit{{"internal/hold/manager.go", "if m.Connected() {", "if true {"}},
 		foundBy: goTest{"./redlock", "TestOperationsWaitForTheFarMasterOfTheQuorumThatIsUp"},
 	},
 	{
 		name:    "an adoption that uses its token up though no answer can come in time",
 		breaks:  "L2: a token that was handed over can be adopted",
-		edits:   []edit{{"internal/hold/adopt.go", "a.overdue || a.patience() <= n.hold.home.quorumAway()", "a.overdue"}},
+		edits:   []edit{{"internal/hold/adopt.go", "a.overdue || a.patience() <= n.hold.manager.quorumAway()", "a.overdue"}},
 		foundBy: goTest{"./redlock", "TestAnAdoptionThatWouldComeTooLateLeavesTheToken"},
 	},
 	{
 		name:    "an adoption that has no time to be connected",
 		breaks:  "progress: a process that has just started takes a lock over",
-		edits:   []edit{{"internal/hold/adopt.go", "home.Timeout(", "home.AnswerTimeout("}},
+		edits:   []edit{{"internal/hold/adopt.go", "manager.Timeout(", "manager.AnswerTimeout("}},
 		foundBy: goTest{"./redlock", "TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway"},
 	},
 	{

@@ -333,13 +333,13 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a lock of a user who may not read keys",
 		breaks:  "nothing is set where nobody could release it",
-		edits:   []edit{{"internal/voters/right.go", "if isRefusal(g.masters[i].facts.MarkerErr) {", "if false && isRefusal(g.masters[i].facts.MarkerErr) {"}},
+		edits:   []edit{{"internal/voters/votestate.go", "if isRefusal(g.masters[i].facts.MarkerErr) {", "if false && isRefusal(g.masters[i].facts.MarkerErr) {"}},
 		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoMayNotReadTheMarker"},
 	},
 	{
 		name:    "a lock on a master before its probe is answered",
 		breaks:  "nothing is set where nobody could release it",
-		edits:   []edit{{"internal/voters/right.go", "(denied || !anybody) && !g.trusting {", "!anybody && !g.trusting {"}},
+		edits:   []edit{{"internal/voters/votestate.go", "(denied || !anybody) && !g.trusting {", "!anybody && !g.trusting {"}},
 		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItsProbeIsAnsweredWhereAnotherRefusesEVAL"},
 	},
 	{
@@ -448,13 +448,13 @@ var ofTheGuard = []mutant{
 	{
 		name:    "an attempt that begins behind Close",
 		breaks:  "L2: Close lets a rollback go out",
-		edits:   []edit{{"internal/hold/attempt.go", "waited, home.closed() || !ok", "waited, !ok"}},
+		edits:   []edit{{"internal/hold/attempt.go", "waited, manager.closed() || !ok", "waited, !ok"}},
 		foundBy: goTest{"./internal/hold", "TestAnAttemptThatBeginsBehindCloseAsksNobody"},
 	},
 	{
 		name:    "a Close that does not wait until calls have left the queues",
 		breaks:  "L2: no client is left in a queue",
-		edits:   []edit{{"internal/waitqueue/room.go", "{ r.lines.awaitNone(limit) }", "{ _ = limit }"}},
+		edits:   []edit{{"internal/waitqueue/room.go", "{ r.localQueues.awaitNone(limit) }", "{ _ = limit }"}},
 		foundBy: goTest{"./internal/waitqueue", "TestAwaitLeaveLastsUntilEverybodyHasLeft"},
 	},
 	{
@@ -496,7 +496,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a vote on a reader that the master may not take out",
 		breaks:  "guard: a master votes only if it can renew and release what it grants",
-		edits:   []edit{{"internal/voters/right.go", "	return j.refused.Lacking(needs)\n", "	return j.refused.Lacking(0)\n"}},
+		edits:   []edit{{"internal/voters/votestate.go", "	return j.refused.Lacking(needs)\n", "	return j.refused.Lacking(0)\n"}},
 		foundBy: goTest{"./internal/voters", "TestAnAnswerIsAVoteOnlyAsJudged"},
 	},
 	{
@@ -518,7 +518,7 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},
 	},
 	{
-		name:    "joint releases that fail with their look at the queues",
+		name:    "batched releases that fail with their look at the queues",
 		breaks:  "L2: what is released counts as released",
 		edits:   []edit{{"internal/script/releaseeach.lua", "local waiting = redis.pcall(", "local waiting = redis.call("}},
 		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},

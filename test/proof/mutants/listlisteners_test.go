@@ -8,25 +8,25 @@ var ofListeners = []mutant{
 		name:   "a hold by a reading of the clock from before the trace",
 		breaks: "S7: the holder hears of the end before a quorum can give the key away",
 		edits: []edit{
-			{"internal/hold/attempt.go", "h.home.keeper.add(h)", "h.home.keeper.add(h, now)"},
-			{"internal/hold/keeper.go", "func (k *keeper) add(h *Hold) bool {", "func (k *keeper) add(h *Hold, instant drift.Instant) bool {"},
-			{"internal/hold/keeper.go", "	now, instant := k.now(), k.home.now()\n	validity := ", "	now := k.now()\n	validity := "},
+			{"internal/hold/attempt.go", "h.manager.renewer.add(h)", "h.manager.renewer.add(h, now)"},
+			{"internal/hold/renewer.go", "func (k *renewer) add(h *Hold) bool {", "func (k *renewer) add(h *Hold, instant drift.Instant) bool {"},
+			{"internal/hold/renewer.go", "	now, instant := k.now(), k.manager.now()\n	validity := ", "	now := k.now()\n	validity := "},
 		},
 		foundBy: goTest{"./redlock", "TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired"},
 	},
 	{
 		name:    "the library's clock read before Go's",
 		breaks:  "S7: a pause between two readings lengthens no hold",
-		edits:   []edit{{"internal/hold/keeper.go", "	now, instant := k.now(), k.home.now()\n	validity := ", "	instant := k.home.now()\n	now := k.now()\n	validity := "}},
+		edits:   []edit{{"internal/hold/renewer.go", "	now, instant := k.now(), k.manager.now()\n	validity := ", "	instant := k.manager.now()\n	now := k.now()\n	validity := "}},
 		foundBy: goTest{"./internal/hold", "TestAPauseBetweenTheReadingsOfTwoClocksLengthensNoHold"},
 	},
 	{
 		name:   "a trace that hears of a hold before it is one",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if !h.home.keeper.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.home.keeper.add(h) {\n		return nil, false\n	}\n"},
-			{"internal/hold/keeper.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
-			{"internal/hold/keeper.go", "h.life.state != trying || ", ""},
+			{"internal/hold/attempt.go", "	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n"},
+			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
+			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
 	},
@@ -34,9 +34,9 @@ var ofListeners = []mutant{
 		name:   "a lock that Trace.Held gives back, and that goes on",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if !h.home.keeper.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.home.keeper.add(h) {\n		return nil, false\n	}\n"},
-			{"internal/hold/keeper.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
-			{"internal/hold/keeper.go", "h.life.state != trying || ", ""},
+			{"internal/hold/attempt.go", "	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n"},
+			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
+			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},
 		foundBy: simulation{"users", history.Undone, 40},
 	},
@@ -44,8 +44,8 @@ var ofListeners = []mutant{
 		name:   "an extension that reads a hold's TTL without its mutex",
 		breaks: "one mutex guards what a hold is",
 		edits: []edit{
-			{"internal/hold/extend.go", "	limit := min(h.home.AnswerTimeout(h.claim.TTL), h.life.remaining(now))\n", "	left := h.life.remaining(now)\n"},
-			{"internal/hold/extend.go", "ask.Wait(ctx, limit)", "ask.Wait(ctx, min(h.home.AnswerTimeout(h.claim.TTL), left))"},
+			{"internal/hold/extend.go", "	limit := min(h.manager.AnswerTimeout(h.claim.TTL), h.life.remaining(now))\n", "	left := h.life.remaining(now)\n"},
+			{"internal/hold/extend.go", "ask.Wait(ctx, limit)", "ask.Wait(ctx, min(h.manager.AnswerTimeout(h.claim.TTL), left))"},
 		},
 		foundBy: goTest{race + "./redlock", "TestAHoldMayBeSharedByManyGoroutines"},
 	},
@@ -70,13 +70,13 @@ var ofListeners = []mutant{
 	{
 		name:    "a hold that begins again when it is over",
 		breaks:  "S1: what was released is not held",
-		edits:   []edit{{"internal/hold/keeper.go", "h.life.state != trying || ", ""}},
+		edits:   []edit{{"internal/hold/renewer.go", "h.life.state != trying || ", ""}},
 		foundBy: goTest{"./internal/hold", "TestOnlyAnAttemptThatIsNotOverBecomesAHold"},
 	},
 	{
 		name:    "an end that is told before the beginning",
 		breaks:  "a trace hears of each hold's beginning and then of its end",
-		edits:   []edit{{"internal/hold/keeper.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"}},
+		edits:   []edit{{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"}},
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
 	},
 	{
@@ -87,8 +87,8 @@ var ofListeners = []mutant{
 	if n.returned {
 		return 0
 	}
-	return h.life.remaining(h.home.now())
-`, `	now := h.home.now()
+	return h.life.remaining(h.manager.now())
+`, `	now := h.manager.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.returned {
@@ -102,14 +102,14 @@ var ofListeners = []mutant{
 		name:   "a context that ends by a clock from before the mutex",
 		breaks: "S7: who decides by the clock decides by the present",
 		edits: []edit{
-			{"internal/hold/handle.go", "	h.mu.Lock()\n	p := c.handle.overNow()\n", "	now := h.home.now()\n	h.mu.Lock()\n	h.expire(now)\n	p := c.handle.unusable()\n"},
+			{"internal/hold/handle.go", "	h.mu.Lock()\n	p := c.handle.overNow()\n", "	now := h.manager.now()\n	h.mu.Lock()\n	h.expire(now)\n	p := c.handle.unusable()\n"},
 		},
 		foundBy: goTest{"./internal/hold", "TestWhoDecidesByTheClockReadsItUnderTheMutex"},
 	},
 	{
-		name:    "contexts that the keeper ends itself, under the mutex",
+		name:    "contexts that the renewer ends itself, under the mutex",
 		breaks:  "S7: no lock ends late because of another",
-		edits:   []edit{{"internal/hold/handle.go", "n.hold.home.ending.Go(n.ctx.end)", "n.ctx.cancel(n.hold.life.loss.Cause)"}},
+		edits:   []edit{{"internal/hold/handle.go", "n.hold.manager.ending.Go(n.ctx.end)", "n.ctx.cancel(n.hold.life.loss.Cause)"}},
 		foundBy: goTest{"./internal/hold", "TestTheContextOfALockEndsBesideOneWithManyDerivedContexts"},
 	},
 	{
@@ -126,14 +126,14 @@ var ofListeners = []mutant{
 	},
 	{
 		name:    "a loss that whoever notices it tells",
-		breaks:  "S7: the keeper waits for nobody",
+		breaks:  "S7: the renewer waits for nobody",
 		edits:   []edit{{"internal/deliver/deliver.go", "func (d *Deliverer) Always(tell func()) { d.put(entry{tell, true}) }", "func (d *Deliverer) Always(tell func()) { tell() }"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{
-		name:    "a renewal that the keeper tells itself",
-		breaks:  "S7: the keeper waits for nobody",
-		edits:   []edit{{"internal/hold/renew.go", "h.tell(h.home.cfg.Deliverer.Put, tell)", "h.tell(func(f func()) { f() }, tell)"}},
+		name:    "a renewal that the renewer tells itself",
+		breaks:  "S7: the renewer waits for nobody",
+		edits:   []edit{{"internal/hold/renew.go", "h.tell(h.manager.cfg.Deliverer.Put, tell)", "h.tell(func(f func()) { f() }, tell)"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{

@@ -37,7 +37,7 @@ var ofReleases = []mutant{
 	{
 		name:    "an attempt that waits for longer than its lock would be valid",
 		breaks:  "S2: what took as long as its TTL is no acquisition, and nobody waits for that",
-		edits:   []edit{{"internal/hold/home.go", "return min(d, home.cfg.Validity(ttl))", "return d"}},
+		edits:   []edit{{"internal/hold/manager.go", "return min(d, manager.cfg.Validity(ttl))", "return d"}},
 		foundBy: goTest{"./redlock", "TestThreeFrozenMastersAreNoQuorumWithinTheTimeout"},
 	},
 	{
@@ -55,7 +55,7 @@ var ofReleases = []mutant{
 	{
 		name:    "a release that is lost with its connection",
 		breaks:  "L2: what is released is released where the connection broke, too",
-		edits:   []edit{{"internal/pipeline/supervise.go", "!c.kept(now):", "c.kept(now) || true:"}},
+		edits:   []edit{{"internal/pipeline/supervise.go", "!c.mayRetry(now):", "c.mayRetry(now) || true:"}},
 		foundBy: goTest{"./internal/pipeline", "TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes"},
 	},
 	{
@@ -76,7 +76,7 @@ var ofReleases = []mutant{
 	{
 		name:    "an adoption that keeps the token",
 		breaks:  "S3: every attempt has a token of its own",
-		edits:   []edit{{"internal/hold/adopt.go", "	a := n.begin(ctx, time.Now().Add(n.hold.home.Timeout(n.hold.claim.TTL)))\n", "	a := n.begin(ctx, time.Now().Add(n.hold.home.Timeout(n.hold.claim.TTL)))\n	n.hold.claim.Token = token\n"}},
+		edits:   []edit{{"internal/hold/adopt.go", "	a := n.begin(ctx, time.Now().Add(n.hold.manager.Timeout(n.hold.claim.TTL)))\n", "	a := n.begin(ctx, time.Now().Add(n.hold.manager.Timeout(n.hold.claim.TTL)))\n	n.hold.claim.Token = token\n"}},
 		foundBy: goTest{"./redlock", "TestAdoptTakesOverWhatAnotherClientHandedOn"},
 	},
 	{
@@ -106,13 +106,13 @@ var ofReleases = []mutant{
 	{
 		name:    "a release right after a loss by time",
 		breaks:  "S7: the drift allowance lies between a holder's being told and somebody else's grant",
-		edits:   []edit{{"internal/hold/life.go", "		h.home.keeper.postpone(h)\n", "		h.sendRelease(true)\n		h.home.keeper.remove(h)\n"}},
+		edits:   []edit{{"internal/hold/life.go", "		h.manager.renewer.postpone(h)\n", "		h.sendRelease(true)\n		h.manager.renewer.remove(h)\n"}},
 		foundBy: goTest{"./redlock", "TestAKeyOutlivesTheLossByTimeUntilItsTTLIsOver"},
 	},
 	{
 		name:    "a hand-over beside a renewal that is late",
 		breaks:  "S1: a token that was handed over is not set again",
-		edits:   []edit{{"internal/hold/release.go", "	h.setting.Wait(left)\n", "	h.setting.Wait(min(left, h.home.Timeout(h.claim.TTL)))\n"}},
+		edits:   []edit{{"internal/hold/release.go", "	h.setting.Wait(left)\n", "	h.setting.Wait(min(left, h.manager.Timeout(h.claim.TTL)))\n"}},
 		foundBy: goTest{"./redlock", "TestHandOverWaitsForARenewalThatIsLate"},
 	},
 	{
@@ -127,7 +127,7 @@ var ofReleases = []mutant{
 	{
 		name:    "a refused release that is dropped",
 		breaks:  "progress: what was unlocked is free a moment after the masters write again",
-		edits:   []edit{{"internal/ballot/ballot.go", "	return b.cfg.Masters[c.Slot].Postpone(c)\n", "	return false\n"}},
+		edits:   []edit{{"internal/ballot/round.go", "	return b.cfg.Masters[c.Slot].RetryLater(c)\n", "	return false\n"}},
 		also:    simulation{"refused", history.Litter, 5},
 		foundBy: goTest{"./internal/ballot", "TestARefusedCallThatPersistsIsSentAgain"},
 	},

@@ -130,7 +130,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a release whose time is over before the master's handshake ends",
 		breaks:  "S5: a release is written behind all that may set its keys",
-		edits:   []edit{{"internal/pipeline/session.go", "c.Sent && !c.Keep.IsZero()", "!c.Keep.IsZero()"}},
+		edits:   []edit{{"internal/pipeline/session.go", "c.Sent && !c.RetryUntil.IsZero()", "!c.RetryUntil.IsZero()"}},
 		foundBy: goTest{"./internal/pipeline", "TestKeptCallsAreSentOnTheFirstConnectionHoweverLateItIs"},
 	},
 	{
@@ -160,7 +160,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a lower limit that spares releases",
 		breaks:  "S6: a held lock is renewed",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "case waiting > int64(p.cfg.QueueLimit):", "case waiting > int64(p.cfg.QueueLimit) || waiting > 2048 && c.Keep.IsZero():"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "case waiting > int64(p.cfg.QueueLimit):", "case waiting > int64(p.cfg.QueueLimit) || waiting > 2048 && c.RetryUntil.IsZero():"}},
 		foundBy: goTest{"./redlock", "TestLocksThatAreUnlockedAtOnceLeaveNothingAndNoRenewalIsRefusedMeanwhile"},
 	},
 	{
@@ -262,13 +262,13 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a pilot that is asked before others",
 		breaks:  "who is woken by a release finds it at all masters",
-		edits:   []edit{{"internal/ballot/send.go", "{asked &^ b.Last, asked & b.Last}", "{asked}"}},
+		edits:   []edit{{"internal/ballot/send.go", "{asked &^ b.SendLast, asked & b.SendLast}", "{asked}"}},
 		foundBy: goTest{"./internal/ballot", "TestThoseInLastAreAskedBehindAllOthers"},
 	},
 	{
 		name:    "calls that each look for the same key",
 		breaks:  "who waits loads no master: one call of a client looks",
-		edits:   []edit{{"internal/waitqueue/line.go", "standing{p.isFirst(), p.letIn, p.err}", "standing{!p.letIn, p.letIn, p.err}"}},
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "standing{p.isFirst(), p.letIn, p.err}", "standing{!p.letIn, p.letIn, p.err}"}},
 		foundBy: goTest{"./internal/waitqueue", "TestALineIsFirstComeFirstServedAndGoneWhenEmpty"},
 	},
 	{
@@ -400,7 +400,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a call for one of several keys that looks for those of others too",
 		breaks:  "who waits loads no master: one call of a client looks for a key",
-		edits:   []edit{{"internal/waitqueue/line.go", "func(key string) bool { return q.byKey[key] != nil }", "func(key string) bool { return false }"}},
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "func(key string) bool { return q.byKey[key] != nil }", "func(key string) bool { return false }"}},
 		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
 	},
 	{
@@ -430,13 +430,13 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a set that keeps its place for a key that it cannot use",
 		breaks:  "no deadlock: a set that waits for one key keeps none from others",
-		edits:   []edit{{"internal/waitqueue/line.go", "	p.exit()\n	p.enter(key)\n", "	p.enter(key)\n"}},
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "	p.exit()\n	p.enter(key)\n", "	p.enter(key)\n"}},
 		foundBy: goTest{"./internal/waitqueue", "TestACallThatMovesStandsWhereItWouldHaveStood"},
 	},
 	{
 		name:    "a set that begins to wait anew with each key",
 		breaks:  "fairness: in another line a set stands by when it came",
-		edits:   []edit{{"internal/waitqueue/line.go", "for at > 1 && l.places[at-1].number > p.number {", "for at < 0 {"}},
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "for at > 1 && l.tickets[at-1].number > p.number {", "for at < 0 {"}},
 		foundBy: goTest{"./internal/waitqueue", "TestACallThatMovesStandsWhereItWouldHaveStood"},
 	},
 	{

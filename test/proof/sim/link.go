@@ -160,7 +160,7 @@ func (l *link) atMaster(it item) {
 			"NOREPLICAS Not enough good replicas to write.")
 	}
 	l.net.trace.data(l.upward, commandText, it.data)
-	if keys, _ := jointParts(words(data)); len(keys) > 0 {
+	if keys, _ := batchCalls(words(data)); len(keys) > 0 {
 		l.net.count(func(s *Stats) { s.Joined += len(keys) })
 	}
 	switch it.fate {

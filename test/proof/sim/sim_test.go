@@ -141,7 +141,7 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%d runs in %v", len(jobs), time.Since(began).Round(time.Millisecond))
 }
 
-// Joint acquisitions, and code of users that acts beside its calls, let several calls of a client
+// Batched acquisitions, and code of users that acts beside its calls, let several calls of a client
 // go on at one instant, in an order that no seed tells. What holds of the others holds of these too, but a run
 // is told from its beginning, since it cannot be had again.
 func TestRunsThatNoSeedTells(t *testing.T) {

@@ -96,7 +96,7 @@ func commandText(b []byte) string {
 	if len(w) == 0 || greets(w[0]) {
 		return ""
 	}
-	if text := jointText(w); text != "" {
+	if text := batchText(w); text != "" {
 		return text
 	}
 	for i := range w {

@@ -14,25 +14,25 @@ import (
 // latest is the question that each client has asked last, of those that count votes.
 var latest struct {
 	sync.Mutex
-	of map[*Config]*Ballot
+	of map[*Config]*Round
 }
 
 // noteLatest is called when a question is about to be sent.
-func (b *Ballot) noteLatest() {
+func (b *Round) noteLatest() {
 	if !b.Rules.Votes {
 		return
 	}
 	latest.Lock()
 	defer latest.Unlock()
 	if latest.of == nil {
-		latest.of = make(map[*Config]*Ballot)
+		latest.of = make(map[*Config]*Round)
 	}
 	latest.of[b.cfg] = b
 }
 
 // countInNext is called with every reply. One that comes after its question was
 // decided counts in the client's latest question about the same key.
-func (b *Ballot) countInNext(c *pipeline.Call) {
+func (b *Round) countInNext(c *pipeline.Call) {
 	b.mu.Lock()
 	late, key := b.Rules.Votes && b.outcome != quorum.Open, b.Command.Key
 	b.mu.Unlock()

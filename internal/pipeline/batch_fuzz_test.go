@@ -8,9 +8,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// FuzzJointReply reads the reply to a joint command as a session does, and as
+// FuzzBatchReply reads the reply to a batch as a session does, and as
 // redigo would alone.
-func FuzzJointReply(f *testing.F) {
+func FuzzBatchReply(f *testing.F) {
 	for _, reply := range []string{
 		"*2\r\n:1\r\n:0\r\n", "*3\r\n:12\r\n:3\r\n:0\r\n", "*4\r\n:-1\r\n:0\r\n:0\r\n-FENCE bad\r\n", "*8\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:2\r\n:3\r\n*1\r\n:6\r\n", "*0\r\n", "*-1\r\n", "*1\r\n:-1\r\n", "*1\r\n:+1\r\n", "*2\r\n:007\r\n:9223372036854775807\r\n",
 		"*1\r\n:999999999999999999\r\n", "*1\r\n:1000000000000000000\r\n", "*2\r\n:1\r\n$1\r\n1\r\n", "*2\r\n:1\r\n*1\r\n:1\r\n", "*01\r\n:1\r\n", "-NOSCRIPT no\r\n", ":1\r\n", "+OK\r\n",
@@ -30,7 +30,7 @@ func FuzzJointReply(f *testing.F) {
 		}
 		reply, err := redis.NewConn(&pieces{now: b, end: io.EOF}, 0, 0).Receive()
 		all, isArray := reply.([]any)
-		slow, others, slowErr := splitJoint(reply, 1, len(all), []int64{7})
+		slow, others, slowErr := splitBatch(reply, 1, len(all), []int64{7})
 		switch {
 		case !ok: // then redigo's word counts, whatever it is
 		case err != nil || slowErr != nil:
@@ -42,7 +42,7 @@ func FuzzJointReply(f *testing.F) {
 			t.Fatalf("%q: %d numbers and %d others of %d values", clip(b), len(slow)-1, len(others), len(all))
 		}
 		for n := 1; 3*n <= len(all); n++ {
-			three, others, err := splitJoint(reply, 3, n, nil)
+			three, others, err := splitBatch(reply, 3, n, nil)
 			if err != nil {
 				continue
 			}

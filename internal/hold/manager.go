@@ -42,52 +42,56 @@ const (
 	mostTimeout = 2 * time.Second
 )
 
-// A Home has the holds of a client. It is safe for concurrent use.
-type Home struct {
-	cfg    Config
-	prefix string // of most tokens
-	keeper *keeper
-	ending sync.WaitGroup // goroutines that end contexts of lost holds
+// A Manager has the holds of a client. It is safe for concurrent use.
+type Manager struct {
+	cfg     Config
+	prefix  string // of most tokens
+	renewer *renewer
+	ending  sync.WaitGroup // goroutines that end contexts of lost holds
 }
 
-// New makes the home of a client's holds. Its one goroutine starts with the first hold;
+// New makes the manager of a client's holds. Its one goroutine starts with the first hold;
 // Stop ends it.
-func New(cfg Config) *Home {
-	h := &Home{cfg: cfg, prefix: token.Prefix(cfg.Owner, cfg.ClientID)}
-	h.keeper = newKeeper(h)
+func New(cfg Config) *Manager {
+	h := &Manager{cfg: cfg, prefix: token.Prefix(cfg.Owner, cfg.ClientID)}
+	h.renewer = newRenewer(h)
 	return h
 }
 
 // Timeout is how long an acquisition waits for one master: a twentieth of the TTL, 50 ms to 2 s, and
 // never longer than the validity.
-func (home *Home) Timeout(ttl time.Duration) time.Duration { return home.timeout(ttl, mostTimeout) }
+func (manager *Manager) Timeout(ttl time.Duration) time.Duration {
+	return manager.timeout(ttl, mostTimeout)
+}
 
 // EndTimeout is the same for the client's Close: 250 ms at most.
-func (home *Home) EndTimeout(ttl time.Duration) time.Duration { return home.timeout(ttl, mostAtEnd) }
+func (manager *Manager) EndTimeout(ttl time.Duration) time.Duration {
+	return manager.timeout(ttl, mostAtEnd)
+}
 
-func (home *Home) timeout(ttl, most time.Duration) time.Duration {
-	d := home.cfg.CommandTimeout
+func (manager *Manager) timeout(ttl, most time.Duration) time.Duration {
+	d := manager.cfg.CommandTimeout
 	if d == 0 {
 		d = min(max(ttl/20, leastTimeout), most)
 	}
-	return min(d, home.cfg.Validity(ttl))
+	return min(d, manager.cfg.Validity(ttl))
 }
 
 // AnswerTimeout is how long all other questions wait: as long as Close, or, where a quorum is further
 // away, two round trips to it, 2 s at most.
-func (home *Home) AnswerTimeout(ttl time.Duration) time.Duration {
-	d := home.EndTimeout(ttl)
-	if home.cfg.CommandTimeout != 0 {
+func (manager *Manager) AnswerTimeout(ttl time.Duration) time.Duration {
+	d := manager.EndTimeout(ttl)
+	if manager.cfg.CommandTimeout != 0 {
 		return d
 	}
-	return min(max(d, min(2*home.quorumAway(), mostTimeout)), home.cfg.Validity(ttl))
+	return min(max(d, min(2*manager.quorumAway(), mostTimeout)), manager.cfg.Validity(ttl))
 }
 
 // quorumAway is the round trip to the slowest of the nearest quorum that is connected.
-func (home *Home) quorumAway() time.Duration {
+func (manager *Manager) quorumAway() time.Duration {
 	var trips [quorum.Most]time.Duration // on the stack
 	up := 0
-	for _, m := range home.cfg.Masters {
+	for _, m := range manager.cfg.Masters {
 		if m.Connected() {
 			trips[up] = m.RoundTrip()
 			up++
@@ -97,33 +101,33 @@ func (home *Home) quorumAway() time.Duration {
 		return 0
 	}
 	slices.Sort(trips[:up])
-	return trips[min(home.cfg.Need, up)-1]
+	return trips[min(manager.cfg.Need, up)-1]
 }
 
 // NewToken makes a token under an owner's name (S3).
-func (home *Home) NewToken(owner string) string {
-	prefix := home.prefix
-	if owner != home.cfg.Owner {
-		prefix = token.Prefix(owner, home.cfg.ClientID)
+func (manager *Manager) NewToken(owner string) string {
+	prefix := manager.prefix
+	if owner != manager.cfg.Owner {
+		prefix = token.Prefix(owner, manager.cfg.ClientID)
 	}
-	return token.New(home.cfg.Chance, prefix)
+	return token.New(manager.cfg.Chance, prefix)
 }
 
 // Held is how many holds there are. It does not block.
-func (home *Home) Held() int { return int(home.keeper.held.Load()) }
+func (manager *Manager) Held() int { return int(manager.renewer.held.Load()) }
 
-func (home *Home) now() drift.Instant { return home.cfg.Clock.Now() }
+func (manager *Manager) now() drift.Instant { return manager.cfg.Clock.Now() }
 
 // closed reports whether the client's Close has begun.
-func (home *Home) closed() bool { return home.cfg.Life.Err() != nil }
+func (manager *Manager) closed() bool { return manager.cfg.Closing.Err() != nil }
 
 // interrupted is what has ended a call: its context, or Close; nil: nothing has.
-func (home *Home) interrupted(ctx context.Context) error {
+func (manager *Manager) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if home.closed() {
-		return context.Cause(home.cfg.Life)
+	if manager.closed() {
+		return context.Cause(manager.cfg.Closing)
 	}
 	return nil
 }
@@ -131,18 +135,18 @@ func (home *Home) interrupted(ctx context.Context) error {
 // LoseAll is for the client's Close. It ends the contexts of all holds, waits for that, and
 // accepts no new ones. It returns the holds, and how long each was still valid. Their keys stay: see
 // ReleaseAll.
-func (home *Home) LoseAll() map[*Hold]time.Duration {
-	holds := home.keeper.close()
+func (manager *Manager) LoseAll() map[*Hold]time.Duration {
+	holds := manager.renewer.close()
 	valid := make(map[*Hold]time.Duration, len(holds))
 	for _, h := range holds {
 		valid[h] = h.Remaining()
 	}
 	for _, h := range holds {
 		h.mu.Lock()
-		h.lose(home.now(), &Loss{Reason: Closed})
+		h.lose(manager.now(), &Loss{Reason: Closed})
 		h.mu.Unlock()
 	}
-	home.ending.Wait() // each was counted under its hold's mutex, and no other is held any more
+	manager.ending.Wait() // each was counted under its hold's mutex, and no other is held any more
 	return valid
 }
 
@@ -152,8 +156,8 @@ const releasePoll = time.Millisecond
 // ReleaseAll releases what is held, in portions for which the queues have room. It sends
 // the next portion when at most one is under way, or after the masters' timeout for this
 // TTL.
-func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
-	portion := home.mostUnderWay()
+func (manager *Manager) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
+	portion := manager.mostUnderWay()
 	sent := 0
 	for h := range holds {
 		h.mu.Lock()
@@ -162,12 +166,12 @@ func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
 		if sent++; sent%portion != 0 && sent != len(holds) {
 			continue
 		}
-		deadline := time.Now().Add(home.EndTimeout(ttl))
-		for home.cfg.InFlight.Load() > int64(portion) && time.Now().Before(deadline) {
+		deadline := time.Now().Add(manager.EndTimeout(ttl))
+		for manager.cfg.InFlight.Load() > int64(portion) && time.Now().Before(deadline) {
 			time.Sleep(releasePoll)
 		}
 	}
 }
 
 // Stop ends the goroutine and waits for it.
-func (home *Home) Stop() { home.keeper.stop() }
+func (manager *Manager) Stop() { manager.renewer.stop() }

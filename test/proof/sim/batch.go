@@ -11,18 +11,18 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// jointArgs is how many arguments each part of a joint command has, by script.
-var jointArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 6}
+// batchArgs is how many arguments each part of a batch has, by script.
+var batchArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 6}
 
-// jointParts are the keys that a command releases or acquires which stands for
+// batchCalls are the keys that a command releases or acquires which stands for
 // several, and their tokens, of the words of a command; none where it is no such
 // command. Behind the keys of the locks stand others, and behind the arguments of
 // the parts one that they have in common.
-func jointParts(w []string) (keys, tokens []string) {
-	if len(w) < 3 || w[0] != "EVALSHA" || jointArgs[w[1]] == 0 {
+func batchCalls(w []string) (keys, tokens []string) {
+	if len(w) < 3 || w[0] != "EVALSHA" || batchArgs[w[1]] == 0 {
 		return nil, nil
 	}
-	each := jointArgs[w[1]]
+	each := batchArgs[w[1]]
 	all, err := strconv.Atoi(w[2])
 	n := (len(w) - 3 - all - 1) / each
 	if err != nil || n < 1 || n > all {
@@ -34,10 +34,10 @@ func jointParts(w []string) (keys, tokens []string) {
 	return w[3 : 3+n], tokens
 }
 
-// jointText is such a command for people: each key with the end of its token; "" for
+// batchText is such a command for people: each key with the end of its token; "" for
 // others.
-func jointText(w []string) string {
-	keys, tokens := jointParts(w)
+func batchText(w []string) string {
+	keys, tokens := batchCalls(w)
 	if len(keys) == 0 {
 		return ""
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Caller makes the attempts of one call, each with a token of its own, and hears how the
-// waiting goes. The room knows neither handles nor holds: a Caller is all that it needs of
+// A Attempter makes the attempts of one call, each with a token of its own, and hears how the
+// waiting goes. The room knows neither handles nor holds: a Attempter is all that it needs of
 // them. One goroutine uses it. A nil failure means that the lock is held. A failure with a
 // Cause ends the waiting.
-type Caller interface {
+type Attempter interface {
 	// At aims the attempts that follow at one key, where one of several is wanted.
 	At(key string)
 	// All asks all masters together, but for a pilot that has just granted the lock. holders: the

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-var testJoints = []*Joint{
+var testScripts = []*BatchScript{
 	{SHA: "sha-a", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
 	{SHA: "sha-b", Args: 1, Last: AppendBulk(nil, "me"), Ints: 3},
 	{SHA: "sha-c", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
 }
 
 // part makes a call one that can be joined: a command with a key and a token.
-func (w *waiter) part(j *Joint, key string) *waiter {
+func (w *waiter) part(j *BatchScript, key string) *waiter {
 	b := AppendBulk(AppendArray(nil, 3), w.call.Cmd)
 	at := len(b)
 	b = AppendBulk(b, key)
 	keyEnd := len(b)
 	b = AppendBulk(b, "token-"+key)
 	w.call.Encoded = b
-	w.call.Part = Part{Joint: j, Keys: [3]Span{SpanOf(at, keyEnd)}, Args: SpanOf(keyEnd, len(b))}
+	w.call.Batch = BatchPart{Script: j, Keys: [3]Piece{PieceOf(at, keyEnd)}, Args: PieceOf(keyEnd, len(b))}
 	w.call.Key = 1 + uint64(key[0])
 	return w
 }
@@ -33,7 +33,7 @@ func (w *waiter) part(j *Joint, key string) *waiter {
 // What is about one key stays in order, and what is about nobody knows what stays
 // in order with everything; nothing is lost or there twice.
 func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
-	var j joiner
+	var j batcher
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var batch []*Call
@@ -45,20 +45,20 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 			case 1, 2, 3:
 				w.call.Key = 1 + uint64(key[0])
 			default:
-				w.part(testJoints[random.IntN(3)], key)
+				w.part(testScripts[random.IntN(3)], key)
 			}
 			batch = append(batch, w.call)
 		}
-		out, ok := j.join(slices.Clone(batch))
+		out, ok := j.makeBatches(slices.Clone(batch))
 		if !ok {
 			continue
 		}
 		place := make(map[*Call]int) // of the command that carries it
 		for i, c := range out {
 			parts := []*Call{c}
-			if c.joint != nil {
-				if parts = c.joint.parts; len(parts) < 2 || len(parts) > mostParts {
-					t.Fatalf("seed %d: a joint command of %d", seed, len(parts))
+			if c.batch != nil {
+				if parts = c.batch.calls; len(parts) < 2 || len(parts) > mostInBatch {
+					t.Fatalf("seed %d: a batch of %d", seed, len(parts))
 				}
 			}
 			for k, part := range parts {
@@ -66,7 +66,7 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 					t.Fatalf("seed %d: there twice", seed)
 				}
 				place[part] = i<<16 + k
-				if c.joint != nil && part.Part.Joint != parts[0].Part.Joint {
+				if c.batch != nil && part.Batch.Script != parts[0].Batch.Script {
 					t.Fatalf("seed %d: different things in one command", seed)
 				}
 			}
@@ -76,8 +76,8 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 		}
 		for i, a := range batch {
 			for _, b := range batch[i+1:] {
-				together := a.Part.Joint != nil && a.Part.Joint == b.Part.Joint // these do not mind
-				bothJoin := a.Part.Joint != nil && b.Part.Joint != nil && a.Key != b.Key
+				together := a.Batch.Script != nil && a.Batch.Script == b.Batch.Script // these do not mind
+				bothJoin := a.Batch.Script != nil && b.Batch.Script != nil && a.Key != b.Key
 				if (a.Key == b.Key || a.Key == 0 || b.Key == 0) && !together && !bothJoin && place[a] >= place[b] {
 					t.Fatalf("seed %d: a call about key %d overtook one about %d", seed, b.Key, a.Key)
 				}
@@ -86,15 +86,15 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 	}
 }
 
-func TestAJointCommandHasAllKeysThenAllArguments(t *testing.T) {
+func TestABatchHasAllKeysThenAllArguments(t *testing.T) {
 	calls := func(keys, second, third string) (all []*Call) {
 		for _, key := range keys {
-			w := newWaiter(t, "X").part(testJoints[0], string(key))
+			w := newWaiter(t, "X").part(testScripts[0], string(key))
 			for i, which := range []string{1: second, 2: third} {
 				if strings.ContainsRune(which, key) {
 					at := len(w.call.Encoded) // it is not sent
 					w.call.Encoded = AppendBulk(w.call.Encoded, fmt.Sprint(i, "-", string(key)))
-					w.call.Part.Keys[i] = SpanOf(at, len(w.call.Encoded))
+					w.call.Batch.Keys[i] = PieceOf(at, len(w.call.Encoded))
 				}
 			}
 			all = append(all, w.call)
@@ -110,8 +110,8 @@ func TestAJointCommandHasAllKeysThenAllArguments(t *testing.T) {
 		{"xyz", "z", "", []any{4, "z", "x", "y", "1-z", "token-z", "token-x", "token-y", "me"}},
 		{"xyz", "y", "xyz", []any{7, "y", "x", "z", "1-y", "2-y", "2-x", "2-z", "token-y", "token-x", "token-z", "me"}},
 	} {
-		var j joiner
-		out, ok := j.join(calls(test.keys, test.second, test.third))
+		var j batcher
+		out, ok := j.makeBatches(calls(test.keys, test.second, test.third))
 		if !ok || len(out) != 1 {
 			t.Fatalf("%v %v", out, ok)
 		}
@@ -131,16 +131,16 @@ func queueJoined(t *testing.T, p *Pipeline, g *gate, keys string) (all []*waiter
 			other.call.Key = 99
 			other.queue(p)
 		}
-		w := newWaiter(t, "DEL", string(key)).part(testJoints[0], string(key))
-		w.call.Keep = time.Now().Add(time.Hour)
+		w := newWaiter(t, "DEL", string(key)).part(testScripts[0], string(key))
+		w.call.RetryUntil = time.Now().Add(time.Hour)
 		all = append(all, w.queue(p))
 	}
 	g.next <- nil
 	return all, other
 }
 
-// A joint reply that comes in pieces is left to redigo.
-func TestEachCallGetsItsNumberOfAJointReply(t *testing.T) {
+// A batch reply that comes in pieces is left to redigo.
+func TestEachCallGetsItsNumberOfABatchReply(t *testing.T) {
 	const reply = "*3\r\n:1\r\n:0\r\n:21\r\n"
 	for _, piece := range []int{1, len(reply)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -178,23 +178,23 @@ func TestEachCallGetsItsNumberOfAJointReply(t *testing.T) {
 
 // A master that does not know the script, or does not permit it, is not asked
 // again on that connection.
-func TestWhereAJointCommandIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
+func TestWhereABatchIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		s.reply = answers(map[string]string{"EVALSHA": "-NOSCRIPT No matching script.\r\n", "DEL": ":1\r\n"})
 		all, other := queueJoined(t, p, g, "abc")
 		for _, w := range all {
-			if c := w.wait(); !IsNoScript(c.Err) || !c.Apart || c.Reply != nil || !c.Sent {
-				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.Apart)
+			if c := w.wait(); !IsNoScript(c.Err) || !c.BatchRefused || c.Reply != nil || !c.Sent {
+				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.BatchRefused)
 			}
 		}
 		alone := []*waiter{other}
 		for range 2 { // one flush
-			alone = append(alone, newWaiter(t, "DEL", "z").part(testJoints[0], "z").queue(p))
+			alone = append(alone, newWaiter(t, "DEL", "z").part(testScripts[0], "z").queue(p))
 		}
 		mustSucceed(t, 1, alone...)
 		for _, w := range alone {
-			if w.call.Apart {
+			if w.call.BatchRefused {
 				t.Errorf("%s is worth asking alone", w.call.Cmd)
 			}
 		}
@@ -207,7 +207,7 @@ func TestWhereAJointCommandIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 
 // Three numbers for each, and behind them what else there is to say, of which an
 // error is that call's alone. A check holds for all.
-func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
+func TestEachCallGetsItsThreeNumbersOfABatchReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		s.reply = func(_ *fakeConn, args []string) string {
@@ -221,14 +221,14 @@ func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
 		}
 		var all []*waiter
 		for _, key := range "abcd" {
-			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))
+			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testScripts[1], string(key))
 			w.call.Check = testCheck
 			all = append(all, w.queue(p))
 		}
 		g.next <- nil
 		for i, want := range []string{"[1 20 300]", "[6 [120]]", "[0 0 300]", "<nil>"} {
 			c := all[i].wait()
-			if got := fmt.Sprint(c.Reply); got != want || (c.Err != nil) != (i == 3) || c.Apart || c.Said().Mark == "" {
+			if got := fmt.Sprint(c.Reply); got != want || (c.Err != nil) != (i == 3) || c.BatchRefused || c.Said().Mark == "" {
 				t.Errorf("call %d: %s, %v, mark %q; want %s", i, got, c.Err, c.Said().Mark, want)
 			}
 			if i == 3 && c.Err.Error() != "FENCE bad" {
@@ -247,7 +247,7 @@ func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
 
 // Nothing but a number for each is an answer: the connection is closed, and the
 // calls go out again on the next one if they are kept.
-func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
+func TestAHostileBatchReplyCostsTheConnection(t *testing.T) {
 	for _, reply := range []string{
 		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*0\r\n", "*-1\r\n", ":1\r\n", "+OK\r\n", "$-1\r\n",
 		"*3\r\n:1\r\n$1\r\n1\r\n:1\r\n", "*3\r\n:1\r\n*1\r\n:1\r\n:1\r\n",
@@ -292,14 +292,14 @@ func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
 		}
 		var all []*waiter
 		for _, key := range "ab" {
-			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))
+			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testScripts[1], string(key))
 			w.call.Check = testCheck
 			all = append(all, w.queue(p))
 		}
 		g.next <- nil
 		for _, w := range all {
-			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Apart {
-				t.Errorf("%v, apart: %t", c.Err, c.Apart)
+			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || c.BatchRefused {
+				t.Errorf("%v, apart: %t", c.Err, c.BatchRefused)
 			}
 		}
 	})

@@ -12,24 +12,24 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A keeper looks after all holds of a client: it renews them, ends their contexts when
+// A renewer looks after all holds of a client: it renews them, ends their contexts when
 // their validity runs out, and later releases what those that were lost may have left. It
-// is one goroutine with one timer. The first hold starts it; Home.Stop ends it. Holds wait
+// is one goroutine with one timer. The first hold starts it; Manager.Stop ends it. Holds wait
 // in a heap for their next event.
 //
 // Timers stand still while a machine sleeps, and do not notice that a wall clock was set.
-// So while anything is held the keeper wakes at least every 50 ms and compares the
+// So while anything is held the renewer wakes at least every 50 ms and compares the
 // library's clock with Go's. Where the two differ, it looks at every hold again (S7). The
 // library's clock (drift.Cumulative) adds up all steps forward of the wall clock; because
-// the keeper reads it so often, it sees each of them. So a step back does not hide a later
-// step forward, neither from the keeper nor from Remaining and Context().Err().
-type keeper struct {
-	home   *Home
-	base   time.Time
-	anchor drift.Instant // base, on the library's clock, which is a cumulative one
-	wake   chan struct{} // capacity 1
-	quit   chan struct{}
-	done   chan struct{}
+// the renewer reads it so often, it sees each of them. So a step back does not hide a later
+// step forward, neither from the renewer nor from Remaining and Context().Err().
+type renewer struct {
+	manager *Manager
+	base    time.Time
+	anchor  drift.Instant // base, on the library's clock, which is a cumulative one
+	wake    chan struct{} // capacity 1
+	quit    chan struct{}
+	done    chan struct{}
 
 	// Of the goroutine alone.
 	underWay     int // renewals not decided yet
@@ -42,46 +42,46 @@ type keeper struct {
 	// hold: under it nothing else is locked, and nothing blocks.
 	mu       sync.Mutex
 	holds    schedule
-	finished []*ballot.Ballot // renewals that were decided
-	sleeping time.Duration    // when the goroutine will look by itself; never: when it is woken
-	idle     bool             // nothing was held when it went to sleep
+	finished []*ballot.Round // renewals that were decided
+	sleeping time.Duration   // when the goroutine will look by itself; never: when it is woken
+	idle     bool            // nothing was held when it went to sleep
 	running  bool
 	closed   bool
 }
 
 const (
-	keeperTick = 50 * time.Millisecond
-	never      = time.Duration(math.MaxInt64)
+	renewerTick = 50 * time.Millisecond
+	never       = time.Duration(math.MaxInt64)
 	// clocksPart is the difference of the two clocks that counts.
 	clocksPart = 500 * time.Microsecond
 )
 
-func newKeeper(home *Home) *keeper {
-	return &keeper{
-		home:   home,
-		base:   time.Now(),
-		anchor: home.now(),
-		wake:   make(chan struct{}, 1),
-		quit:   make(chan struct{}),
-		done:   make(chan struct{}),
+func newRenewer(manager *Manager) *renewer {
+	return &renewer{
+		manager: manager,
+		base:    time.Now(),
+		anchor:  manager.now(),
+		wake:    make(chan struct{}, 1),
+		quit:    make(chan struct{}),
+		done:    make(chan struct{}),
 
-		mostUnderWay: home.mostUnderWay(),
+		mostUnderWay: manager.mostUnderWay(),
 	}
 }
 
-// now is the keeper's clock: Go's monotonic one.
-func (k *keeper) now() time.Duration { return time.Since(k.base) }
+// now is the renewer's clock: Go's monotonic one.
+func (k *renewer) now() time.Duration { return time.Since(k.base) }
 
 // add makes a hold of an attempt that was just granted: from here on it is held, and looked
 // after. It does nothing, and reports false, when no validity is left, when the attempt is over,
 // or when the client is closed. It reads the clocks itself, since users' code may have run after
 // any reading before; Go's first, so that a pause between the two readings lets the hold be
 // looked at too early, and not too late.
-func (k *keeper) add(h *Hold) bool {
+func (k *renewer) add(h *Hold) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now, instant := k.now(), k.home.now()
-	validity := k.home.cfg.Validity(h.claim.TTL)
+	now, instant := k.now(), k.manager.now()
+	validity := k.manager.cfg.Validity(h.claim.TTL)
 	if h.life.state != trying || instant.Sub(h.life.start) >= validity {
 		return false
 	}
@@ -108,7 +108,7 @@ func (k *keeper) add(h *Hold) bool {
 }
 
 // remove is for a hold that needs nothing any more.
-func (k *keeper) remove(h *Hold) {
+func (k *renewer) remove(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if h.index == notScheduled {
@@ -121,7 +121,7 @@ func (k *keeper) remove(h *Hold) {
 }
 
 // postpone is for a hold that was lost and is released later: look does that.
-func (k *keeper) postpone(h *Hold) {
+func (k *renewer) postpone(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if h.index != notScheduled && !h.late {
@@ -131,14 +131,14 @@ func (k *keeper) postpone(h *Hold) {
 }
 
 // Decided hears of a decided renewal.
-func (k *keeper) Decided(b *ballot.Ballot) {
+func (k *renewer) Decided(b *ballot.Round) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.finished = append(k.finished, b)
 	k.signal()
 }
 
-func (k *keeper) signal() {
+func (k *renewer) signal() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -146,7 +146,7 @@ func (k *keeper) signal() {
 }
 
 // close accepts no more holds, and returns those that are held.
-func (k *keeper) close() []*Hold {
+func (k *renewer) close() []*Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
@@ -154,7 +154,7 @@ func (k *keeper) close() []*Hold {
 }
 
 // stop ends the goroutine and waits for it.
-func (k *keeper) stop() {
+func (k *renewer) stop() {
 	close(k.quit)
 	k.mu.Lock()
 	running := k.running
@@ -164,18 +164,18 @@ func (k *keeper) stop() {
 	}
 }
 
-func (k *keeper) run() {
+func (k *renewer) run() {
 	defer close(k.done)
 	timer := time.NewTimer(never)
 	defer timer.Stop()
-	// Read when the keeper was made, before any hold: the clocks may differ as soon as one
+	// Read when the renewer was made, before any hold: the clocks may differ as soon as one
 	// is acquired.
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
 		for _, r := range k.takeFinished() {
 			k.renewed(r.Question().(*wire.Ask))
 		}
-		instant, now := k.home.now(), k.now()
+		instant, now := k.manager.now(), k.now()
 		if instant.Sub(anchor)-(now-anchored) > clocksPart {
 			anchor, anchored = instant, now
 			k.lookAtAll()
@@ -193,7 +193,7 @@ func (k *keeper) run() {
 	}
 }
 
-func (k *keeper) takeFinished() []*ballot.Ballot {
+func (k *renewer) takeFinished() []*ballot.Round {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	decided := k.finished
@@ -203,7 +203,7 @@ func (k *keeper) takeFinished() []*ballot.Ballot {
 
 // nextDue returns the hold whose event is due for the longest time; nil: none is due. look
 // then sets its next event, which is later than now, or removes it.
-func (k *keeper) nextDue(now time.Duration) *Hold {
+func (k *renewer) nextDue(now time.Duration) *Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.holds) == 0 || k.holds[0].due > now {
@@ -213,7 +213,7 @@ func (k *keeper) nextDue(now time.Duration) *Hold {
 }
 
 // all returns all holds. The caller must hold k.mu.
-func (k *keeper) all() []*Hold {
+func (k *renewer) all() []*Hold {
 	holds := make([]*Hold, len(k.holds))
 	for i := range k.holds {
 		holds[i] = k.holds[i].hold
@@ -221,7 +221,7 @@ func (k *keeper) all() []*Hold {
 	return holds
 }
 
-func (k *keeper) lookAtAll() {
+func (k *renewer) lookAtAll() {
 	k.mu.Lock()
 	all := k.all()
 	k.mu.Unlock()
@@ -234,7 +234,7 @@ func (k *keeper) lookAtAll() {
 // sleep is how long the goroutine may sleep. With nothing held it sleeps until a hold is
 // added, but first for one idle tick: a program that locks and unlocks in a loop should not
 // wake it every time.
-func (k *keeper) sleep() time.Duration {
+func (k *renewer) sleep() time.Duration {
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -243,7 +243,7 @@ func (k *keeper) sleep() time.Duration {
 		return never
 	}
 	k.idle = len(k.holds) == 0
-	d := keeperTick
+	d := renewerTick
 	if !k.idle {
 		d = min(d, max(0, k.holds[0].due-now))
 	}
@@ -252,7 +252,7 @@ func (k *keeper) sleep() time.Duration {
 }
 
 // schedule sets when a hold is looked at next, if it is still in the heap.
-func (k *keeper) schedule(h *Hold, due time.Duration) {
+func (k *renewer) schedule(h *Hold, due time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if h.index != notScheduled {

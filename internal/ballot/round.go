@@ -2,9 +2,9 @@
 // allow.
 //
 // It owns the calls to the masters, the count of votes, the decision and the deadline
-// (invariants L1, L3). It knows when the last call is back, so a ballot is never used
+// (invariants L1, L3). It knows when the last call is back, so a round is never used
 // again too early (L4). It does not know what a lock is: the struct that contains a
-// ballot says what the question is and what a reply means (Question). Package voters
+// round says what the question is and what a reply means (Question). Package voters
 // says which masters may vote.
 package ballot
 
@@ -21,7 +21,7 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// Config is shared by all ballots of a client.
+// Config is shared by all rounds of a client.
 type Config struct {
 	*quorum.Group
 	Voters *voters.Monitor
@@ -36,17 +36,17 @@ type Rules struct {
 	Persist bool           // it goes to every master whatever the first answers are, also while the client closes
 }
 
-// A Ballot is one question to the masters: a call to each, their tally, and the
+// A Round is one question to the masters: a call to each, their tally, and the
 // decision. It is part of a larger struct, its Question, which may be used again when
-// Free is called, and not before: so a late reply never counts in another ballot
+// Free is called, and not before: so a late reply never counts in another round
 // (invariant L4).
 //
-// Init is called once. Each use then calls Begin, Send, Wait (or Decided) and LetGo. The
+// Init is called once. Each use then calls Begin, Send, Wait (or Decided) and Done. The
 // exported fields are set between Begin and Send, and do not change until Free.
 //
-// The fields that a reply needs come first. With a thousand ballots in flight none of
+// The fields that a reply needs come first. With a thousand rounds in flight none of
 // them is in the cache of the processor that reads the reply.
-type Ballot struct {
+type Round struct {
 	cfg     *Config
 	q       Question
 	answers []Answer      // guarded by mu
@@ -55,12 +55,12 @@ type Ballot struct {
 	mu       sync.Mutex // guards answers, decision and patience. Nothing blocks under it.
 	decision            // guarded by mu
 
-	Use
+	Request
 	abandoned atomic.Bool // calls that are not sent yet need not be
 
 	calls    []pipeline.Call // by master, which is also their Slot
 	asked    time.Time       // when Send was called, if Config.Timed
-	wake     chan struct{}   // gets one value when the ballot is decided, unless Decided is set
+	wake     chan struct{}   // gets one value when the round is decided, unless Decided is set
 	timer    *time.Timer     // of Wait; runs tick
 	ticked   chan struct{}   // gets one value when tick has run for the last time in a Wait
 	patience patience        // guarded by mu
@@ -71,34 +71,34 @@ type decision struct {
 	tally          quorum.Tally
 	outcome        quorum.Outcome
 	expired        bool  // decided by a deadline
-	inUse          bool  // LetGo has not been called
+	inUse          bool  // Done has not been called
 	outstanding    uint8 // calls that are not back, and one while they are being queued
 	awaitedAtClose uint8 // the same without calls whose answers are Unawaited
 	endedByClose   bool  // decided because the client closes
 }
 
-// A Use is what one use of a ballot asks, and whom it tells.
-type Use struct {
+// A Request is what one use of a round asks, and whom it tells.
+type Request struct {
 	Rules Rules
 	// Command goes to every master that has none in Own.
 	Command pipeline.Command
 	Own     []*pipeline.Command // empty, or one for each master; nil: Command. See SetOwn
-	Agreed  quorum.Bits         // masters that agreed before the ballot
+	Agreed  quorum.MasterSet    // masters that agreed before the round
 	// Tell is the masters for which Question.Ended is called.
-	Tell quorum.Bits
+	Notify quorum.MasterSet
 	// Last is the masters whose calls are queued behind all others: whoever is woken by their
 	// answers may ask every master at once.
-	Last quorum.Bits
+	SendLast quorum.MasterSet
 	// Over counts one less when the last call is back, whether or not the starter has
 	// let go; nil: nobody wants to know.
 	Over *quorum.Count
-	// Decided is called when the ballot is decided, with the ballot locked, and nobody
+	// Decided is called when the round is decided, with the round locked, and nobody
 	// calls Wait; nil: the starter calls Wait.
-	Decided interface{ Decided(*Ballot) }
+	Decided interface{ Decided(*Round) }
 }
 
-// Init prepares a new ballot. q is the struct that the ballot is part of.
-func (b *Ballot) Init(cfg *Config, q Question) {
+// Init prepares a new round. q is the struct that the round is part of.
+func (b *Round) Init(cfg *Config, q Question) {
 	n := len(cfg.Masters)
 	b.cfg, b.q = cfg, q
 	b.calls, b.answers = make([]pipeline.Call, n), make([]Answer, n)
@@ -109,50 +109,50 @@ func (b *Ballot) Init(cfg *Config, q Question) {
 }
 
 // Question returns the question given to Init.
-func (b *Ballot) Question() Question { return b.q }
+func (b *Round) Question() Question { return b.q }
 
-// Begin starts a use, which ends with LetGo.
-func (b *Ballot) Begin(rules Rules) {
+// Begin starts a use, which ends with Done.
+func (b *Round) Begin(rules Rules) {
 	b.inUse, b.Rules = true, rules
 	b.tally = quorum.Tally{Total: len(b.cfg.Masters), Need: b.cfg.Need}
 }
 
-// LetGo ends the use for its starter, who must not touch the ballot afterwards. It is
+// Done ends the use for its starter, who must not touch the round afterwards. It is
 // called once, before or after the decision.
-func (b *Ballot) LetGo() {
+func (b *Round) Done() {
 	b.mu.Lock()
 	b.inUse = false
 	b.unlock(0, 0)
 }
 
-// Lock locks the ballot, and with it what its Question's Read writes.
-func (b *Ballot) Lock() { b.mu.Lock() }
+// Lock locks the round, and with it what its Question's Read writes.
+func (b *Round) Lock() { b.mu.Lock() }
 
-// Unlock undoes Lock. Afterwards the ballot may already serve another question, unless
-// LetGo is still to be called.
-func (b *Ballot) Unlock() { b.mu.Unlock() }
+// Unlock undoes Lock. Afterwards the round may already serve another question, unless
+// Done is still to be called.
+func (b *Round) Unlock() { b.mu.Unlock() }
 
-// Answers returns an answer for each master, in the order of the masters. The ballot must
+// Answers returns an answer for each master, in the order of the masters. The round must
 // be locked.
-func (b *Ballot) Answers() []Answer { return b.answers }
+func (b *Round) Answers() []Answer { return b.answers }
 
-// Tally returns the count of the answers. The ballot must be locked, or not sent yet.
-func (b *Ballot) Tally() *quorum.Tally { return &b.tally }
+// Tally returns the count of the answers. The round must be locked, or not sent yet.
+func (b *Round) Tally() *quorum.Tally { return &b.tally }
 
 // Outcome returns the decision. expired says whether a deadline made it: that of Wait,
-// Expire, or the client's Close. The ballot must be locked.
-func (b *Ballot) Outcome() (o quorum.Outcome, expired bool) { return b.outcome, b.expired }
+// Expire, or the client's Close. The round must be locked.
+func (b *Round) Outcome() (o quorum.Outcome, expired bool) { return b.outcome, b.expired }
 
-// reset makes the ballot ready for its next use. The last user of the ballot calls it,
+// reset makes the round ready for its next use. The last user of the round calls it,
 // once for each use and without a lock.
-func (b *Ballot) reset() {
+func (b *Round) reset() {
 	select {
 	case <-b.wake:
 	default:
 	}
 	clear(b.answers)
 	clear(b.Own)
-	b.Use = Use{Command: pipeline.Command{Encoded: b.Command.Encoded[:0]}, Own: b.Own[:0]}
+	b.Request = Request{Command: pipeline.Command{Encoded: b.Command.Encoded[:0]}, Own: b.Own[:0]}
 	for i := range b.calls {
 		b.calls[i] = pipeline.Call{Slot: i}
 	}
@@ -163,11 +163,11 @@ func (b *Ballot) reset() {
 }
 
 // unlock subtracts from the calls that are outstanding and from those that Close waits
-// for, and unlocks b.mu. If nobody needs the ballot any more, it frees the ballot.
-func (b *Ballot) unlock(outstanding, awaitedAtClose uint8) {
+// for, and unlocks b.mu. If nobody needs the round any more, it frees the round.
+func (b *Round) unlock(outstanding, awaitedAtClose uint8) {
 	b.outstanding -= outstanding
 	b.awaitedAtClose -= awaitedAtClose
-	// Copied: once the ballot is free it may serve another question at any moment.
+	// Copied: once the round is free it may serve another question at any moment.
 	inFlight, over := &b.cfg.InFlight, b.Over
 	notInFlight := awaitedAtClose != 0 && b.awaitedAtClose == 0
 	allBack := outstanding != 0 && b.outstanding == 0
@@ -184,9 +184,9 @@ func (b *Ballot) unlock(outstanding, awaitedAtClose uint8) {
 	}
 }
 
-// decide decides the ballot, once, as soon as the tally allows it (invariant L1). The
+// decide decides the round, once, as soon as the tally allows it (invariant L1). The
 // caller must hold b.mu.
-func (b *Ballot) decide() {
+func (b *Round) decide() {
 	if b.outcome != quorum.Open {
 		return
 	}
@@ -203,7 +203,7 @@ func (b *Ballot) decide() {
 
 // decideAs sets the outcome and wakes the starter. The caller must hold b.mu, and call
 // it once.
-func (b *Ballot) decideAs(o quorum.Outcome) {
+func (b *Round) decideAs(o quorum.Outcome) {
 	b.outcome = o
 	if o != quorum.Granted && !b.Rules.Persist {
 		b.abandoned.Store(true)
@@ -215,9 +215,9 @@ func (b *Ballot) decideAs(o quorum.Outcome) {
 	b.wake <- struct{}{} // capacity 1, and decided once
 }
 
-// Expire decides a ballot that is still open: masters that have not answered have
+// Expire decides a round that is still open: masters that have not answered have
 // failed.
-func (b *Ballot) Expire() {
+func (b *Round) Expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.outcome == quorum.Open {
@@ -226,13 +226,13 @@ func (b *Ballot) Expire() {
 	}
 }
 
-// Abandoned implements pipeline.Owner: a call that has not been sent when the ballot is
+// Abandoned implements pipeline.Owner: a call that has not been sent when the round is
 // refused is not sent.
-func (b *Ballot) Abandoned(*pipeline.Call) bool { return b.abandoned.Load() }
+func (b *Round) Abandoned(*pipeline.Call) bool { return b.abandoned.Load() }
 
 // Delayed implements pipeline.Owner: the call is kept for a later connection. Until it
 // is answered there, it counts as failed, so that it does not delay the decision.
-func (b *Ballot) Delayed(c *pipeline.Call, cause error) {
+func (b *Round) Delayed(c *pipeline.Call, cause error) {
 	b.mu.Lock()
 	b.failsForNow(c, cause)
 	unawaited := uint8(0)
@@ -244,7 +244,7 @@ func (b *Ballot) Delayed(c *pipeline.Call, cause error) {
 
 // failsForNow counts a call as failed until its answer comes, if it is not counted so yet.
 // The caller must hold b.mu.
-func (b *Ballot) failsForNow(c *pipeline.Call, cause error) {
+func (b *Round) failsForNow(c *pipeline.Call, cause error) {
 	a := &b.answers[c.Slot]
 	if a.Delayed {
 		return
@@ -255,7 +255,7 @@ func (b *Ballot) failsForNow(c *pipeline.Call, cause error) {
 		b.tally.Failed++
 		b.decide()
 	}
-	if b.Tell.Has(c.Slot) {
+	if b.Notify.Has(c.Slot) {
 		b.mu.Unlock()
 		b.q.Ended(c)
 		b.mu.Lock()
@@ -265,19 +265,19 @@ func (b *Ballot) failsForNow(c *pipeline.Call, cause error) {
 // persists keeps a call that persists and that its master has refused, for whatever reason, and
 // sends it again later. Meanwhile it has failed. It reports false if the call has come back
 // for good. While the client closes nothing is kept: Close has had it sent once more.
-func (b *Ballot) persists(c *pipeline.Call) bool {
-	if !b.Rules.Persist || c.Keep.IsZero() || !pipeline.IsReply(c.Err) || b.cfg.Life.Err() != nil {
+func (b *Round) persists(c *pipeline.Call) bool {
+	if !b.Rules.Persist || c.RetryUntil.IsZero() || !pipeline.IsReply(c.Err) || b.cfg.Closing.Err() != nil {
 		return false
 	}
 	b.mu.Lock()
 	b.failsForNow(c, c.Err)
 	b.mu.Unlock()
-	return b.cfg.Masters[c.Slot].Postpone(c)
+	return b.cfg.Masters[c.Slot].RetryLater(c)
 }
 
 // Complete implements pipeline.Owner: it counts the answer.
-func (b *Ballot) Complete(c *pipeline.Call) {
-	if (pipeline.IsReply(c.Err) || c.Apart) && b.q.Resend(c) {
+func (b *Round) Complete(c *pipeline.Call) {
+	if (pipeline.IsReply(c.Err) || c.BatchRefused) && b.q.Resend(c) {
 		return
 	}
 	abstains := b.abstains(c)
@@ -321,8 +321,8 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 	if !errors.Is(c.Err, pipeline.ErrAbandoned) {
 		b.cfg.Masters[master].Count(b.verdict(a))
 	}
-	if b.Tell.Has(master) {
-		b.mu.Unlock() // the ballot is not free: this call is still outstanding
+	if b.Notify.Has(master) {
+		b.mu.Unlock() // the round is not free: this call is still outstanding
 		b.q.Ended(c)
 		b.mu.Lock()
 	}
@@ -330,7 +330,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 }
 
 // verdict is what a master's part came to that has just ended. The caller must hold b.mu.
-func (b *Ballot) verdict(a *Answer) pipeline.Verdict {
+func (b *Round) verdict(a *Answer) pipeline.Verdict {
 	switch {
 	case b.expired:
 		return pipeline.TimedOut
@@ -345,7 +345,7 @@ func (b *Ballot) verdict(a *Answer) pipeline.Verdict {
 
 // abstains says why a reply does not count: its master may not vote. It returns nil if the
 // reply counts, if the question needs no vote, or if the call's error says why it failed.
-func (b *Ballot) abstains(c *pipeline.Call) *guard.AbstainError {
+func (b *Round) abstains(c *pipeline.Call) *guard.AbstainError {
 	if c.Err != nil {
 		b.cfg.Voters.ErrorReply(c.Slot, c)
 		if !pipeline.IsReply(c.Err) {

@@ -3,7 +3,7 @@ package quorum
 import "testing"
 
 func TestBitsAreTheMastersThatWereAdded(t *testing.T) {
-	var b Bits
+	var b MasterSet
 	for _, master := range []int{0, 3, 3, 62} {
 		b.Add(master)
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-func first(p *place) bool { return p.state().first }
+func first(p *ticket) bool { return p.state().first }
 
-func occupied(q *lines, want *Want) bool {
+func occupied(q *localQueues, want *Want) bool {
 	_, is := q.occupied(want)
 	return is
 }
 
 func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
-	var q lines
+	var q localQueues
 	a, b, c := q.join("key"), q.join("key"), q.join("key")
 	if !first(a) || first(b) || first(c) || !occupied(&q, plain("key")) || occupied(&q, plain("other")) {
 		t.Error("the first to come is not the first")
@@ -38,7 +38,7 @@ func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 }
 
 func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
-	var q lines
+	var q localQueues
 	a, b, other := q.join("key"), q.join("key"), q.join("other")
 	why := &quorum.Failure{}
 	a.fail(why)
@@ -57,7 +57,7 @@ func plain(key string) *Want { return &Want{Keys: []string{key}, Kind: wire.Plai
 func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 	keys := func(k *wire.Kind, keys ...string) *Want { return &Want{Keys: keys, Kind: k} }
 	for name, test := range map[string]struct {
-		waiting []string // the lines of those who wait
+		waiting []string // the local queues of those who wait
 		want    *Want
 		behind  string // whom it waits; "": nobody
 	}{
@@ -71,7 +71,7 @@ func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 		"a reader, and writers wait":        {[]string{"a"}, keys(wire.Reader, "a"), "a"},
 		"a reader of another key":           {[]string{"a", ReadersPrefix + "a"}, keys(wire.Reader, "b"), ""},
 	} {
-		var q lines
+		var q localQueues
 		for _, key := range test.waiting {
 			q.join(key)
 		}
@@ -85,13 +85,13 @@ func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 // A set that finds another key in its way is served there by when it came, but whoever has
 // begun there goes on.
 func TestACallThatMovesStandsWhereItWouldHaveStood(t *testing.T) {
-	var q lines
+	var q localQueues
 	set := q.join("a")
 	next := q.join("a")
 	one, two := q.join("b"), q.join("b")
 	set.move("b")
 	if !first(next) || len(next.signal) != 1 || !first(one) || first(set) {
-		t.Fatal("the line that it has left does not go on, or it has taken the first place of the other")
+		t.Fatal("the local queue that it has left does not go on, or it has taken the first place of the other")
 	}
 	one.leave()
 	if !first(set) || len(set.signal) != 1 {
@@ -107,7 +107,7 @@ func TestAwaitLeaveLastsUntilEverybodyHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(Config{})
 		r.AwaitLeave(time.Minute) // or the bubble would not end in the same instant
-		first, second := r.lines.join("a"), r.lines.join("b")
+		first, second := r.localQueues.join("a"), r.localQueues.join("b")
 		returned := make(chan time.Time, 1)
 		began := time.Now()
 		go func() { r.AwaitLeave(time.Minute); returned <- time.Now() }()
@@ -120,7 +120,7 @@ func TestAwaitLeaveLastsUntilEverybodyHasLeft(t *testing.T) {
 		}
 
 		began = time.Now()
-		defer r.lines.join("a").leave()
+		defer r.localQueues.join("a").leave()
 		r.AwaitLeave(3 * time.Second)
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("it returned after %v with one who stays, want 3s", took)
@@ -132,7 +132,7 @@ func TestACallLeavesTheQueuesBeforeItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begun(t, oneWanted)
 		f.w.end()
-		f.w.place.leave()
+		f.w.ticket.leave()
 		f.all = f.Taken(0, nil)
 		inLine := -1
 		f.onLeave = func() { inLine = f.w.room.Waiting() }
@@ -142,7 +142,7 @@ func TestACallLeavesTheQueuesBeforeItsLine(t *testing.T) {
 		time.Sleep(time.Second)
 		f.cancel()
 		if <-ended; inLine != 1 {
-			t.Errorf("%d calls were in the line when the queue was left, want 1 (-1: it was not)", inLine)
+			t.Errorf("%d calls were in the local queue when the queue was left, want 1 (-1: it was not)", inLine)
 		}
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A votingRight says whether the answers on one connection count. It does not change
+// A voteState says whether the answers on one connection count. It does not change
 // after others can see it.
-type votingRight struct {
+type voteState struct {
 	epoch   uint64              // of the connection; 0: there is none
 	reason  *guard.AbstainError // why they do not; nil: they do
 	refused guard.Refused       // commands, which only some locks need
@@ -27,25 +27,25 @@ type votingRight struct {
 
 // quarantineEnded reports whether only a quarantine kept the master from voting, and it
 // had ended at that instant.
-func (j *votingRight) quarantineEnded(at drift.Instant) bool {
+func (j *voteState) quarantineEnded(at drift.Instant) bool {
 	left, ok := j.quarantine(at)
 	return ok && left == 0
 }
 
 // quarantine is for how long only a quarantine keeps the master from voting; false: none does.
-func (j *votingRight) quarantine(now drift.Instant) (left time.Duration, ok bool) {
+func (j *voteState) quarantine(now drift.Instant) (left time.Duration, ok bool) {
 	if j.reason == nil || j.reason.Cause != guard.Quarantined {
 		return 0, false
 	}
 	return max(0, j.left-now.MonotonicSub(j.at)), true
 }
 
-func (j *votingRight) ended(at drift.Instant) bool {
+func (j *voteState) ended(at drift.Instant) bool {
 	return j.left == 0 || at.MonotonicSub(j.at) >= j.left
 }
 
 // reasonAt is why the master may not vote now.
-func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
+func (j *voteState) reasonAt(now drift.Instant) *guard.AbstainError {
 	left, ok := j.quarantine(now)
 	if !ok {
 		return j.reason
@@ -63,10 +63,10 @@ var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 // connection must be judged and may vote, and the marker must be as judged at the end
 // of the flush that carried the answer. All of that must also have held when the
 // question was asked. Complete calls it with a reply. Replies come in order, so the
-// votingRight that is set then is not older than the call. needs are commands without
+// voteState that is set then is not older than the call. needs are commands without
 // which the master could not renew or release what it has granted.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, needs guard.Commands) *guard.AbstainError {
-	j := g.rights[i].Load()
+	j := g.voteStates[i].Load()
 	switch said := call.Said(); {
 	case j.epoch == 0 || j.epoch != call.Epoch:
 		return errUnjudged
@@ -84,7 +84,7 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, need
 
 // Lacks is which of the commands master i refuses; nil: none, as far as is known.
 func (g *Monitor) Lacks(i int, needs guard.Commands) *guard.AbstainError {
-	return g.rights[i].Load().refused.Lacking(needs)
+	return g.voteStates[i].Load().refused.Lacking(needs)
 }
 
 // check is the same for all masters and clients.
@@ -103,14 +103,14 @@ func (g *Monitor) Check() *pipeline.Check {
 // what it has just granted. One refuses commands: it could not release what it would
 // grant, and so may a master that has not answered yet. One is none by itself: a member of a cluster, or a
 // Sentinel. Another is a master of another fleet: we must not get in the way of its locks.
-func (g *Monitor) Excluded() quorum.Bits {
-	return quorum.Bits(g.excluded.Load())
+func (g *Monitor) Excluded() quorum.MasterSet {
+	return quorum.MasterSet(g.excluded.Load())
 }
 
 // mustExclude finds them. If one master is of another fleet, masters that are not judged
 // yet are likely to be of it too. The caller must hold g.mu.
-func (g *Monitor) mustExclude() quorum.Bits {
-	var refused, foreign, unjudged quorum.Bits
+func (g *Monitor) mustExclude() quorum.MasterSet {
+	var refused, foreign, unjudged quorum.MasterSet
 	// Who refuses scripts does so on all masters, as a rule: so nothing is set before one has answered the probe.
 	anybody, denied := false, false
 	for i := range g.masters {
@@ -152,7 +152,7 @@ func (g *Monitor) mustExclude() quorum.Bits {
 
 // AbstainsNow is why master i may not vote, as far as is known; nil: it may.
 func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
-	switch j := g.rights[i].Load(); {
+	switch j := g.voteStates[i].Load(); {
 	case j.reason != nil && !j.quarantineEnded(now):
 		return j.reasonAt(now)
 	case j.reason == nil && !j.ended(now):
@@ -172,7 +172,7 @@ func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 // MayVote reports whether the vote of master i would count now. It is for questions that
 // are no votes.
 func (g *Monitor) MayVote(i int) bool {
-	return g.rights[i].Load().reason == nil
+	return g.voteStates[i].Load().reason == nil
 }
 
 // ErrorReply looks at an error reply. A server that is no master any more, or not yet

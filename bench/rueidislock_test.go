@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
@@ -82,7 +82,7 @@ func TestTheDefaultClientOfRueidisWorksOnEmbeddedMasters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), rig.Bound)
+	ctx, cancel := context.WithTimeout(t.Context(), testutil.Bound)
 	defer cancel()
 	if err := client.Do(ctx, client.B().Set().Key("key").Value("value").Build()).Error(); err != nil {
 		t.Error(err)

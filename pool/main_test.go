@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // bound is how long the tests wait for what must happen.
@@ -16,5 +16,5 @@ const bound = 20 * time.Second
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(rig.RunClean(m.Run, bound))
+	os.Exit(testutil.RunClean(m.Run, bound))
 }

@@ -42,12 +42,12 @@ func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, err
 // One to connect, one for the handshake with the guard's questions, and one for the lock.
 func TestTheFirstLockTakesThreeRoundTrips(t *testing.T) {
 	for name, test := range map[string]struct {
-		sort
+		kind
 		broken int
 		opts   []redlock.LockOption
 	}{
-		"one": {sort: one}, "two of five down": {sort: one, broken: 2}, "fenced": {sort: one, opts: []redlock.LockOption{redlock.WithFencing()}},
-		"several": {sort: all}, "one of several": {sort: slot}, "read": {sort: reader},
+		"one": {kind: one}, "two of five down": {kind: one, broken: 2}, "fenced": {kind: one, opts: []redlock.LockOption{redlock.WithFencing()}},
+		"several": {kind: all}, "one of several": {kind: slot}, "read": {kind: reader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inColdSim(t, 5, func(t *testing.T, s *sim) {

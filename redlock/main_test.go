@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // TestMain starts the masters of the examples, and fails the run when a
@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(rig.RunClean(func() int {
+	os.Exit(testutil.RunClean(func() int {
 		cluster, err := simmaster.StartCluster(5)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -29,7 +29,7 @@ func miniredisURLs(t *testing.T, n int) (urls []string, masters []*miniredis.Min
 
 func openPlain(t *testing.T, urls []string, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
-	patient := redlock.WithPool(pool.WithCommandTimeout(rig.Bound), pool.WithDialTimeout(time.Minute)) // the machine may be busy
+	patient := redlock.WithPool(pool.WithCommandTimeout(testutil.Bound), pool.WithDialTimeout(time.Minute)) // the machine may be busy
 	client, err := redlock.Open(urls, append(opts, patient)...)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestPlainMiniredisServesAllKindsOfLocks(t *testing.T) {
 			}
 		}
 		must(errors.Join(a.Ready(ctx), b.Ready(ctx)))
-		rig.Eventually(t, "all masters vote, unguarded", func() bool {
+		testutil.Eventually(t, "all masters vote, unguarded", func() bool {
 			return !slices.ContainsFunc(a.Masters(), func(m redlock.MasterReport) bool {
 				return !m.Votes || m.Unguarded == nil || !strings.Contains(m.Unguarded.Error(), "is not supported")
 			})
@@ -73,7 +73,7 @@ func TestPlainMiniredisServesAllKindsOfLocks(t *testing.T) {
 			}
 			got <- errors.Join(err, second.Unlock(ctx))
 		}()
-		rig.Eventually(t, "a call waits", func() bool { return b.Stats().Waiting == 1 })
+		testutil.Eventually(t, "a call waits", func() bool { return b.Stats().Waiting == 1 })
 		must(errors.Join(first.Extend(ctx), first.Unlock(ctx)))
 		must(<-got)
 
@@ -144,5 +144,5 @@ func TestAnotherRefusalOfINFOIsAskedAgain(t *testing.T) {
 		t.Errorf("%v, want that it is still being checked", err)
 	}
 	refused.Store(false)
-	rig.Eventually(t, "the master votes", func() bool { return client.Masters()[0].Votes })
+	testutil.Eventually(t, "the master votes", func() bool { return client.Masters()[0].Votes })
 }

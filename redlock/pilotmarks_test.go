@@ -220,7 +220,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 
 // Where no master lets anybody queue, who waits polls, and releases reach every master.
 func TestWhereEveryMasterRefusesItsQueueWaitersPoll(t *testing.T) {
-	for _, k := range []sort{one, reader} {
+	for _, k := range []kind{one, reader} {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.do("SET", queueKey("a"), "no queue")

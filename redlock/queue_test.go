@@ -30,7 +30,7 @@ func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, key, opts...) })
 }
 
-// queueFor is queue for a lock of any sort.
+// queueFor is queue for a lock of any kind.
 func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redlock.Lock, error)) *queuer {
 	synctest.Wait() // until all masters have what was sent before, not a quorum alone
 	ctx, cancel := context.WithCancel(s.T.Context())

@@ -12,7 +12,7 @@ import (
 // A pilot that has lost its data grants what it is asked for alone, and that is
 // no vote.
 func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
-	for _, k := range []sort{one, all} {
+	for _, k := range []kind{one, all} {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.guarded(redlock.WithOutageWait(time.Minute))

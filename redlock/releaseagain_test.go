@@ -58,7 +58,7 @@ func (s *sim) openLosing(opts ...redlock.Option) (c *redlock.Client, lose func(n
 func TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss(t *testing.T) {
 	for name, waited := range map[string]bool{"nobody waits": false, "somebody waits": true} {
 		t.Run(name, func(t *testing.T) {
-			onEachSort(t, func(t *testing.T, s *sim, k sort) {
+			onEachKind(t, func(t *testing.T, s *sim, k kind) {
 				for _, n := range []int{3, 5} {
 					c, lose := s.openLosing(redlock.WithTrace(&redlock.Trace{Lost: func(_ *redlock.Lock, why *redlock.LostError) { t.Errorf("lost: %v", why) }}))
 					l := s.must(k.try(c, t.Context(), ab[:1]))
@@ -95,7 +95,7 @@ func TestDoWhoseReleaseLosesItsAnswersHasNotLostItsLock(t *testing.T) {
 
 // What was written once tells that the lock had been lost before.
 func TestAReleaseThatIsAnsweredTellsThatTheLockWasLost(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c, lose := s.openLosing()
 		l := s.must(k.try(c, t.Context(), ab[:1]))
 		s.do("DEL", "a")

@@ -201,7 +201,7 @@ var levels = map[string][]redlock.Option{
 // handOvers are a holder of "a", whose first lock is given back, and who waits for that.
 var handOvers = map[string]struct {
 	hold func(s *sim, c *redlock.Client) []*redlock.Lock
-	wait sort
+	wait kind
 }{
 	"one to one":   {holdA, one},
 	"one to a set": {holdA, all},

@@ -366,7 +366,7 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 // Whoever counts the calls that wait, or the locks that are held, by a name made of the key
 // comes to nothing when all have ended, whatever was locked and however it ended.
 func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
-	for _, k := range sorts {
+	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 3, func(t *testing.T, s *sim) {
 				s.T = t

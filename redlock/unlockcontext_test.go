@@ -30,7 +30,7 @@ func endingContexts() map[string]ctxWay {
 func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		for _, k := range sorts {
+		for _, k := range kinds {
 			for name, way := range endingContexts() {
 				for _, opts := range [][]redlock.LockOption{nil, {redlock.WithFencing()}} {
 					l := s.must(k.lock(c, t.Context(), ab, opts...))

@@ -18,7 +18,7 @@ func TestWithWaitBoundsTheWaitingOfAllKinds(t *testing.T) {
 			mustLock(t, holder, key)
 		}
 		ways := map[string][]redlock.LockOption{"it queues": nil, "it polls": {redlock.WithTries(1_000_000)}, "it is fair": {redlock.WithFairness()}}
-		for _, k := range sorts {
+		for _, k := range kinds {
 			for way, opts := range ways {
 				for _, wait := range []time.Duration{0, 3 * time.Second} {
 					want := 200 * time.Millisecond // the client's

@@ -16,7 +16,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/doctor"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/pool"
@@ -94,7 +94,7 @@ func cannotSave(t *testing.T, m *redistest.Server) {
 	}
 	sent("CONFIG", "SET", "save", "3600 1")(t, m)
 	sent("BGSAVE")(t, m)
-	rig.Eventually(t, "the snapshot fails", func() bool {
+	testutil.Eventually(t, "the snapshot fails", func() bool {
 		text, err := redis.String(m.Do("INFO", "persistence"))
 		return err == nil && strings.Contains(text, "rdb_last_bgsave_status:err")
 	})
@@ -120,7 +120,7 @@ func busy(t *testing.T, m *redistest.Server) {
 		cancel()
 		<-done
 	})
-	rig.Eventually(t, "it is busy", func() bool {
+	testutil.Eventually(t, "it is busy", func() bool {
 		_, err := m.Do("PING")
 		return err != nil && strings.Contains(err.Error(), "BUSY")
 	})
@@ -170,10 +170,10 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 		"emptied, as a client knows": func(t *testing.T) {
 			c, _ := processes(t, 3, acl)
 			n := newNight(t, c.URLs(), "")
-			client := rig.Opened(t, c, redlock.WithPool(pool.WithAuth("locks", "secret")))
+			client := testutil.Opened(t, c, redlock.WithPool(pool.WithAuth("locks", "secret")))
 			mustLock(t, client, "held")
 			do(t, c.Masters, "FLUSHALL")
-			rig.Eventually(t, "the client has said so", func() bool {
+			testutil.Eventually(t, "the client has said so", func() bool {
 				_, _ = client.TryLock(t.Context(), "other") // whose check finds that the markers are gone
 				return !slices.ContainsFunc(c.Masters, func(m *redistest.Server) bool {
 					known, _ := redis.String(m.Do("HGET", guard.Sighting, "known"))
@@ -211,8 +211,8 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, _ := processes(t, 3, redistest.Config{TLS: known})
-			(&night{t: t, env: mastersOf(c.URLs()), access: []string{"--tls-ca", rig.File(t, string(known.PEM()))}}).agree(true, "")
-			(&night{t: t, env: mastersOf(c.URLs()), access: []string{"--tls-ca", rig.File(t, string(other.PEM()))}}).agree(false, "Mend the credentials")
+			(&night{t: t, env: mastersOf(c.URLs()), access: []string{"--tls-ca", testutil.File(t, string(known.PEM()))}}).agree(true, "")
+			(&night{t: t, env: mastersOf(c.URLs()), access: []string{"--tls-ca", testutil.File(t, string(other.PEM()))}}).agree(false, "Mend the credentials")
 		},
 		"one server under two names": func(t *testing.T) {
 			c, _ := processes(t, 2, redistest.Config{})
@@ -240,7 +240,7 @@ func mastersOf(urls []string) []string {
 
 func withPassword(t *testing.T) []string {
 	t.Helper()
-	return []string{"--user", "locks", "--password-file", rig.File(t, "secret\n")}
+	return []string{"--user", "locks", "--password-file", testutil.File(t, "secret\n")}
 }
 
 // newNight declares masters with the user locks a fleet of this level.

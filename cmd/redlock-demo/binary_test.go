@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -41,7 +41,7 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
-	rig.HeedSignals()
+	testutil.HeedSignals()
 	return m.Run()
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -63,7 +63,7 @@ func TestCommandsThatLookTakeOneConnectionOfEachMaster(t *testing.T) {
 			t.Parallel()
 			c, urls := processes(t, 3, redistest.Config{})
 			initialize(t, urls)
-			mustLock(t, rig.Opened(t, c), "k")
+			mustLock(t, testutil.Opened(t, c), "k")
 			var counts []*connectionCount
 			for _, m := range c.Masters {
 				counts = append(counts, countConnections(t, m))
@@ -84,7 +84,7 @@ func TestStatusThatWatchesKeepsItsConnection(t *testing.T) {
 	initialize(t, urls)
 	count := countConnections(t, c.Masters[0])
 	r := startCommand(t, command(t, nil, "status", "--watch=100ms", "--masters", urls, "k"))
-	rig.Eventually(t, "it looks several times", func() bool { return bytes.Count([]byte(r.stdout.String()), []byte("Can lock: YES.")) >= 5 })
+	testutil.Eventually(t, "it looks several times", func() bool { return bytes.Count([]byte(r.stdout.String()), []byte("Can lock: YES.")) >= 5 })
 	if n := count.now(t); n != 1 {
 		t.Errorf("%d connections, want 1", n)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -30,10 +30,10 @@ type sale struct {
 // Not beside other tests: a master of theirs that is killed frees its port. If one of these
 // masters got it, clients of the other would write to this one.
 func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
-	masters, others := rig.Cluster(t, 3), rig.Cluster(t, 1)
+	masters, others := testutil.Cluster(t, 3), testutil.Cluster(t, 1)
 	// The flag overrules the environment.
-	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + rig.List(others)}, "--json", "--masters", rig.List(masters))
-	doc := rig.Parse[sale](t, stdout)
+	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + testutil.List(others)}, "--json", "--masters", testutil.List(masters))
+	doc := testutil.Parse[sale](t, stdout)
 	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "given" || len(doc.Masters) != 3 {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
@@ -49,7 +49,7 @@ func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 		}
 	}
 
-	stdout, stderr, code = output(t, []string{"REDLOCK_MASTERS=" + rig.List(masters)})
+	stdout, stderr, code = output(t, []string{"REDLOCK_MASTERS=" + testutil.List(masters)})
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "– skipped: the masters are not ours to stop") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
@@ -57,7 +57,7 @@ func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 
 func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	t.Parallel()
-	c := rig.Cluster(t, 3)
+	c := testutil.Cluster(t, 3)
 	const others = "somebody else's"
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -82,7 +82,7 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	})
 	defer wg.Wait()
 	defer close(done)
-	stdout, stderr, code := output(t, nil, "--masters", rig.List(c))
+	stdout, stderr, code := output(t, nil, "--masters", testutil.List(c))
 	// Which one it is depends on who comes when: two at the stock at once, or
 	// what was set here is found to be left behind.
 	if code != app.ExitFailed || !strings.Contains(stdout, "✗ FAILED ") || !strings.Contains(stderr, "expectations did not hold\n") {

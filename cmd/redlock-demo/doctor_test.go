@@ -9,7 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/doctor"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
@@ -40,7 +40,7 @@ func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
 	if code != doctor.ExitSerious || stderr != "" || strings.Contains(stdout, "secret") || !strings.Contains(stdout, "✗ serious  "+c.Masters[0].Addr()+", ") {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	client := rig.Opened(t, c, redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))
+	client := testutil.Opened(t, c, redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))
 	if _, err := client.TryLock(t.Context(), "jobs:1"); !errors.Is(err, redlock.ErrNoQuorum) {
 		t.Errorf("locked without permission: %v", err)
 	}
@@ -102,7 +102,7 @@ func TestDoctorLacksNothingAsTheUserOfTheDocumentation(t *testing.T) {
 		setuser = append(setuser, rule)
 	}
 	do(t, c.Masters, "ACL", setuser...)
-	access := []string{"--masters", urls, "--user", "locker", "--password-file", rig.File(t, "pw\n")}
+	access := []string{"--masters", urls, "--user", "locker", "--password-file", testutil.File(t, "pw\n")}
 	r, code := examined(t, nil, access...)
 	if code != 0 || !r.CanLock || slices.Contains(codes(r), "permission") {
 		t.Errorf("exit code %d, %+v", code, r)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // A workplace is where commands note when they begin and end their work. Nobody may write between another's two lines.
@@ -48,7 +48,7 @@ func (w workplace) lines() []string {
 
 func (w workplace) await(t *testing.T, line string) {
 	t.Helper()
-	rig.Eventually(t, line, func() bool { return strings.Contains(" "+strings.Join(w.lines(), " ")+" ", " "+line+" ") })
+	testutil.Eventually(t, line, func() bool { return strings.Contains(" "+strings.Join(w.lines(), " ")+" ", " "+line+" ") })
 }
 
 // check reports work of two at once, and work that nobody ended.
@@ -107,13 +107,13 @@ func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
 func TestALossEndsAlsoWhatHasLeftTheGroupOfTheCommand(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash", "timeout")
-	for grace, deaf := range map[string]string{"1h": "", "100ms": "trap '' TERM; "} {
+	for grace, muted := range map[string]string{"1h": "", "100ms": "trap '' TERM; "} {
 		c, w := servers(t, 1), newWorkplace(t)
 		env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
 		r := startCommand(t, command(t, env, "exec", "--ttl", soon, "--grace", grace, "k", "--", "bash", "-c",
-			deaf+`set -m; timeout 1h sh -c "echo \$\$; exec sleep 600" & echo $! $$; echo ready; wait`))
+			muted+`set -m; timeout 1h sh -c "echo \$\$; exec sleep 600" & echo $! $$; echo ready; wait`))
 		r.stdout.await(t, "ready")
-		rig.Eventually(t, "all have said who they are", func() bool { return len(r.pids(t)) == 3 })
+		testutil.Eventually(t, "all have said who they are", func() bool { return len(r.pids(t)) == 3 })
 		do(t, c.Masters, "SET", "k", "other", "PX", hourInMS)
 		if code := r.end(t); code != 74 {
 			t.Errorf("exit code %d, %q", code, r.stderr.String())

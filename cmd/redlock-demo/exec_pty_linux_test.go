@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -219,7 +219,7 @@ func TestCtrlZSuspendsAlsoWhatIsLeftInTheBackground(t *testing.T) {
 		t.Error("it works while exec is suspended")
 	}
 	term.press(t, "go on\n")
-	rig.Eventually(t, "it goes on", func() bool { now := work(); return now != "" && now != before })
+	testutil.Eventually(t, "it goes on", func() bool { now := work(); return now != "" && now != before })
 	term.insist(ctrlC)
 	if _, text := term.end(t); !strings.Contains(text, "ended: 0") {
 		t.Errorf("%q", text)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // pids are the numbers that the command has printed.
@@ -128,14 +128,14 @@ func TestExecGivesSlowConnectionsTheirTime(t *testing.T) {
 	t.Parallel()
 	for _, how := range [][]string{{"--try"}, {"--wait", "1m"}} {
 		for late := true; late; { // a loaded machine may thaw the masters when their time is over
-			c := rig.Cluster(t, 3)
-			initialize(t, rig.List(c))
+			c := testutil.Cluster(t, 3)
+			initialize(t, testutil.List(c))
 			for _, m := range c.Masters() {
 				m.Freeze() // accepts, and does not greet
 			}
-			r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", rig.List(c), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
+			r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", testutil.List(c), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
 			began := time.Now()
-			rig.Eventually(t, "exec has connected", func() bool { return c.Masters()[0].Waiting() > 0 })
+			testutil.Eventually(t, "exec has connected", func() bool { return c.Masters()[0].Waiting() > 0 })
 			time.Sleep(700 * time.Millisecond) // twice an attempt
 			for _, m := range c.Masters() {
 				m.Thaw()

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // unreadable is a full pipe that nobody reads.
@@ -59,7 +59,7 @@ func TestALossEndsTheCommandWhereNobodyReadsTheStandardError(t *testing.T) {
 				t.Fatalf("%q", r.stdout.String())
 			}
 			for _, pid := range pids {
-				rig.Eventually(t, fmt.Sprintf("process %d has got SIGTERM", pid), func() bool { return ended(pid) })
+				testutil.Eventually(t, fmt.Sprintf("process %d has got SIGTERM", pid), func() bool { return ended(pid) })
 			}
 			_ = read.Close() // now it is told that nobody will ever read
 			if code := codeOf(t, cmd.Wait()); code != 74 {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // asRoot has this program, where it is set, become root as sudo does, and run a shell with that script.
@@ -88,7 +88,7 @@ func TestExecWaitsForWhatItMayNotSee(t *testing.T) {
 		r := startCommand(t, hidden(t, n.command(t, env, `echo $$ >`+log+`; exec sleep 600 >/dev/null 2>&1`,
 			"exec", "--ttl", soon, "--grace", "100ms", "--verbose", key, "--", "sh", "-c", `"$SUDO"; :`)))
 		var pid int
-		rig.Eventually(t, "it works", func() (ok bool) {
+		testutil.Eventually(t, "it works", func() (ok bool) {
 			text, _ := os.ReadFile(log)
 			_, err := fmt.Sscanln(string(text), &pid)
 			return err == nil
@@ -134,7 +134,7 @@ func TestExecEndsAtOnceWhereALossLeavesNobodyWhomItMayStop(t *testing.T) {
 	n, c := newNobody(t), servers(t, 1)
 	r := startCommand(t, n.command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, `echo $$; exec sleep 600 >/dev/null 2>&1`,
 		"exec", "--ttl", soon, "--grace", "1h", "k", "--", "sh", "-c", `"$SUDO"; :`))
-	rig.Eventually(t, "it works", func() bool { return len(r.pids(t)) == 1 })
+	testutil.Eventually(t, "it works", func() bool { return len(r.pids(t)) == 1 })
 	pid := r.pids(t)[0]
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	do(t, c.Masters, "SET", "k", "other", "PX", hourInMS)

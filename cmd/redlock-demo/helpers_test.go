@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/internal/simmaster"
@@ -93,7 +93,7 @@ func leftOn(m *simmaster.Master) []string {
 // free waits until no master has the key.
 func free(t *testing.T, c *redistest.Cluster, key string) {
 	t.Helper()
-	rig.Eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
+	testutil.Eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
 }
 
 func mustLock(t *testing.T, client *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
@@ -112,7 +112,7 @@ func document[T any](t *testing.T, env []string, args ...string) (d T, code int)
 	if stderr != "" {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	return rig.Parse[T](t, stdout), code
+	return testutil.Parse[T](t, stdout), code
 }
 
 // initialize declares masters a fleet.

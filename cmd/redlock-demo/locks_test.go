@@ -12,7 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/locks"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -29,7 +29,7 @@ func listed(t *testing.T, want int, args ...string) locks.LocksDocument {
 func TestLocksAreSearchedInSmallSteps(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
-	client := rig.Opened(t, c)
+	client := testutil.Opened(t, c)
 	const count = 2000
 	var keys []string
 	for i := range count {
@@ -43,7 +43,7 @@ func TestLocksAreSearchedInSmallSteps(t *testing.T) {
 		keys = keys[n:]
 	}
 	// A minority may not have answered yet, and does in a moment.
-	rig.Eventually(t, "all masters have all keys", func() bool {
+	testutil.Eventually(t, "all masters have all keys", func() bool {
 		for _, m := range c.Masters {
 			if n, err := redis.Int(m.Do("DBSIZE")); err != nil || n <= count { // and the marker
 				return false

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/full"
+	"github.com/redquorum/redquorum/cmd/internal/demoroot"
 )
 
-func main() { os.Exit(app.Run(full.Demo, os.Args[1:])) }
+func main() { os.Exit(app.Run(demoroot.Demo, os.Args[1:])) }

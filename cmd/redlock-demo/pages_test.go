@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/full"
-	"github.com/redquorum/redquorum/cmd/internal/tree"
+	"github.com/redquorum/redquorum/cmd/internal/demoroot"
+	"github.com/redquorum/redquorum/cmd/internal/root"
 )
 
 // A block is one fenced block of a page.
@@ -171,7 +171,7 @@ func TestPageOfTheCommandHasEveryCommand(t *testing.T) {
 	for _, found := range regexp.MustCompile("(?m)^\\| `([a-z]+)(?: [a-z]+)?` \\|").FindAllStringSubmatch(string(text), -1) {
 		rows[found[1]] = true
 	}
-	root := full.Demo(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
+	root := demoroot.Demo(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "help" && !rows[cmd.Name()] {
@@ -219,7 +219,7 @@ func shown(text string) string {
 
 // taken is what the program says of the flags and arguments. It runs nothing.
 func taken(program string, args []string) error {
-	newRoot := map[string]func(*app.App) *cobra.Command{"redlock": tree.Redlock, "redlock-demo": full.Demo}[program]
+	newRoot := map[string]func(*app.App) *cobra.Command{"redlock": root.Redlock, "redlock-demo": demoroot.Demo}[program]
 	root := newRoot(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 	cmd, rest, err := root.Find(args)
 	if err != nil {

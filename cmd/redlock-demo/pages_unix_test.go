@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/internal/redistest/port"
 )
@@ -159,7 +159,7 @@ func TestConfigurationsOfThePagesAreTaken(t *testing.T) {
 				})
 			case strings.Contains(b.text, "masters "):
 				seen["the command"]++
-				_, err = app.ReadConfig(t.Context(), rig.File(t, b.text))
+				_, err = app.ReadConfig(t.Context(), testutil.File(t, b.text))
 			default:
 				t.Errorf("%s:%d: a configuration of nothing that the test knows", page, b.line)
 			}
@@ -183,7 +183,7 @@ func startsRedis(t *testing.T, text string) error {
 	port := freePorts(t)[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, server, rig.File(t, text), "--port", port)
+	cmd := exec.CommandContext(ctx, server, testutil.File(t, text), "--port", port)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

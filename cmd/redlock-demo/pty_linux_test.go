@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // A terminal is a pseudo-terminal with a command on it.
@@ -108,7 +108,7 @@ func TestATerminalSeesColoursAndALiveLine(t *testing.T) {
 
 func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 	t.Parallel()
-	c := rig.Cluster(t, 1)
+	c := testutil.Cluster(t, 1)
 	for _, test := range []struct {
 		env  []string
 		live bool
@@ -116,7 +116,7 @@ func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 		{[]string{"TERM=xterm", "NO_COLOR=1"}, true},
 		{[]string{"TERM=dumb"}, false},
 	} {
-		term := onTerminal(t, command(t, test.env, "--masters", rig.List(c)))
+		term := onTerminal(t, command(t, test.env, "--masters", testutil.List(c)))
 		term.await(t, "Now stop a master")
 		if test.live {
 			term.await(t, "for a master to go away · Ctrl-C skips") // the prompt's own live line

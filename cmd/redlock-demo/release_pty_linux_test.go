@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -20,7 +20,7 @@ func atThePrompt(t *testing.T, c *redistest.Cluster) *terminal {
 func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	token := "billing" + rig.TokenOf
+	token := "billing" + testutil.TokenOf
 	do(t, c.Masters, "SET", "k", token, "PX", minuteInMS)
 	for _, test := range []struct {
 		typed    string
@@ -39,8 +39,8 @@ func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
-	next := "shop" + strings.ReplaceAll(rig.TokenOf, "a", "b")
-	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
+	next := "shop" + strings.ReplaceAll(testutil.TokenOf, "a", "b")
+	do(t, c.Masters, "SET", "k", "billing"+testutil.TokenOf, "PX", minuteInMS)
 	term := atThePrompt(t, c)
 	do(t, c.Masters, "SET", "k", next, "PX", minuteInMS)
 	term.press(t, "yes\n")
@@ -58,7 +58,7 @@ func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
 func TestAReleaseThatTooFewMastersAnswerSaysThatTheHolderMayGoOn(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
+	do(t, c.Masters, "SET", "k", "billing"+testutil.TokenOf, "PX", minuteInMS)
 	term := atThePrompt(t, c)
 	kill(t, c.Masters[:2]...)
 	term.press(t, "yes\n")

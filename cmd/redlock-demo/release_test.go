@@ -11,7 +11,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/release"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -31,15 +31,15 @@ const minuteInMS = "60000"
 func TestNobodyGetsInBeforeTheTimeOfAReleasedLockIsOver(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
-	waiter := rig.Opened(t, c)
-	another := rig.Opened(t, c)
+	waiter := testutil.Opened(t, c)
+	another := testutil.Opened(t, c)
 	for _, client := range []*redlock.Client{waiter, another} { // a busy machine may take longer to connect than one attempt lasts
 		if err := client.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end := time.Now().Add(5 * time.Second) // at the earliest
-	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", "5000")
+	do(t, c.Masters, "SET", "k", "billing"+testutil.TokenOf, "PX", "5000")
 	got := make(chan time.Time, 1)
 	go func() {
 		if _, err := waiter.Lock(t.Context(), "k"); err != nil {
@@ -62,7 +62,7 @@ func TestNobodyGetsInBeforeTheTimeOfAReleasedLockIsOver(t *testing.T) {
 func TestOneOfSeveralLocksIsReleased(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	client := rig.Opened(t, c)
+	client := testutil.Opened(t, c)
 	all, err := client.LockAll(t.Context(), []string{"a", "b"}, redlock.WithTTL(time.Second))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestOneOfSeveralLocksIsReleased(t *testing.T) {
 func strictFleet(t *testing.T) (*redistest.Cluster, *redlock.Client) {
 	t.Helper()
 	c := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	client := rig.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	client := testutil.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
 	if err := client.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestInAStrictFleetNobodyGetsInWhenAHolderHearsOfItsRelease(t *testing.T) {
 	held := mustLock(t, holder, "k", redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 200 * time.Millisecond}))
 	released(t, c, 0, "k")
 	<-held.Context().Done()
-	rig.Eventually(t, "the holder has cleared its leases", func() bool {
+	testutil.Eventually(t, "the holder has cleared its leases", func() bool {
 		for _, m := range c.Masters {
 			if n, err := redis.Int(m.Do("ZCARD", "redquorum:lease:1:k")); err != nil || n != 0 {
 				return false
@@ -100,7 +100,7 @@ func TestInAStrictFleetNobodyGetsInWhenAHolderHearsOfItsRelease(t *testing.T) {
 		}
 		return true
 	})
-	other := rig.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	other := testutil.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
 	if _, err := other.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
 		t.Errorf("before the time was over: %v", err)
 	}

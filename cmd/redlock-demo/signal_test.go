@@ -12,15 +12,15 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/demo"
 	"github.com/redquorum/redquorum/cmd/internal/job"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 func TestSignalsEndItCleanly(t *testing.T) {
 	t.Parallel()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		c := rig.Cluster(t, 3)
-		r := startCommand(t, command(t, nil, "--masters", rig.List(c))) // sells for a while
-		rig.Eventually(t, "it sells", func() bool {
+		c := testutil.Cluster(t, 3)
+		r := startCommand(t, command(t, nil, "--masters", testutil.List(c))) // sells for a while
+		testutil.Eventually(t, "it sells", func() bool {
 			done := c.Masters()[0].Commands() // an attempt that queues up begins with a script at the key's pilot
 			return done["SET"]+done["EVALSHA"] > 100
 		})
@@ -29,7 +29,7 @@ func TestSignalsEndItCleanly(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q\n%s", signal, got, r.stderr.String(), r.stdout.String())
 		}
 		for _, m := range c.Masters() {
-			rig.Eventually(t, "the master has no key but the fleet's, and no connection", func() bool { return len(leftOn(m))+m.Connections() == 0 })
+			testutil.Eventually(t, "the master has no key but the fleet's, and no connection", func() bool { return len(leftOn(m))+m.Connections() == 0 })
 		}
 	}
 }
@@ -52,12 +52,12 @@ func TestNothingThatTakesTimeIsMadeReadyBeforeSIGQUITIsTaken(t *testing.T) {
 
 func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
 	t.Parallel()
-	c := rig.Cluster(t, 3)
-	r := startCommand(t, command(t, nil, "--json", "--masters", rig.List(c)))
-	rig.Eventually(t, "it is connected", func() bool { return c.Masters()[0].Connections() > 0 })
+	c := testutil.Cluster(t, 3)
+	r := startCommand(t, command(t, nil, "--json", "--masters", testutil.List(c)))
+	testutil.Eventually(t, "it is connected", func() bool { return c.Masters()[0].Connections() > 0 })
 	r.signal(t, syscall.SIGINT)
 	code := r.end(t)
-	if doc := rig.Parse[sale](t, r.stdout.String()); code != 130 || doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != "ended by SIGINT" {
+	if doc := testutil.Parse[sale](t, r.stdout.String()); code != 130 || doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != "ended by SIGINT" {
 		t.Errorf("exit code %d, %+v", code, doc)
 	}
 }
@@ -65,11 +65,11 @@ func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
 // 2 would be taken for what doctor says of masters.
 func TestSignalsThatMakeADumpAreNoExitCodeOfACommand(t *testing.T) {
 	t.Parallel()
-	c := rig.Cluster(t, 3)
+	c := testutil.Cluster(t, 3)
 	for line, signal := range map[string]syscall.Signal{"doctor --for 1m": syscall.SIGQUIT, "status --watch k": syscall.SIGABRT} {
-		r := startCommand(t, command(t, nil, append(strings.Fields(line), "--masters", rig.List(c))...))
+		r := startCommand(t, command(t, nil, append(strings.Fields(line), "--masters", testutil.List(c))...))
 		connected := c.Masters()[0].Commands()["PING"]
-		rig.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
+		testutil.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
 		r.signal(t, signal)
 		if code := r.end(t); code != 128+int(signal) || r.stderr.String() != "redlock-demo: ended by "+job.NameOf(signal)+"\n" {
 			t.Errorf("%s: exit code %d, %q", line, code, r.stderr.String())
@@ -80,7 +80,7 @@ func TestSignalsThatMakeADumpAreNoExitCodeOfACommand(t *testing.T) {
 // What has no reader any more ends quietly.
 func TestCommandsEndQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	masters, onReal := rig.List(rig.Cluster(t, 3)), addresses(servers(t, 1))
+	masters, onReal := testutil.List(testutil.Cluster(t, 3)), addresses(servers(t, 1))
 	for _, line := range []string{
 		"demo", "--json --masters " + masters,
 		"doctor --for 100ms --masters " + masters, "status --watch --masters " + masters + " k", "locks --watch --masters " + onReal, "init --masters " + onReal,

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/tree"
+	"github.com/redquorum/redquorum/cmd/internal/root"
 )
 
-func main() { os.Exit(app.Run(tree.Redlock, os.Args[1:])) }
+func main() { os.Exit(app.Run(root.Redlock, os.Args[1:])) }

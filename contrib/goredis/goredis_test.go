@@ -19,12 +19,12 @@ import (
 
 	"github.com/redquorum/redquorum/contrib/goredis"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestMain(m *testing.M) { os.Exit(rig.RunClean(m.Run, rig.Bound)) }
+func TestMain(m *testing.M) { os.Exit(testutil.RunClean(m.Run, testutil.Bound)) }
 
 // to makes a client, which lives as long as the test.
 func to(t *testing.T, o redis.Options) redis.UniversalClient {
@@ -134,7 +134,7 @@ func TestMastersOfAllKindsLockTogether(t *testing.T) {
 	for _, c := range clients {
 		_ = c.Close()
 	}
-	rig.Eventually(t, "all masters vote", func() bool {
+	testutil.Eventually(t, "all masters vote", func() bool {
 		return !slices.ContainsFunc(client.Masters(), func(m redlock.MasterReport) bool { return !m.Votes })
 	})
 	lock, err := client.Lock(t.Context(), "key")
@@ -142,7 +142,7 @@ func TestMastersOfAllKindsLockTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range servers {
-		rig.Eventually(t, "the key is in database 2", func() bool {
+		testutil.Eventually(t, "the key is in database 2", func() bool {
 			keyspace, err := s.Do("INFO", "keyspace")
 			return err == nil && strings.Contains(fmt.Sprintf("%s", keyspace), "db2:")
 		})
@@ -236,7 +236,7 @@ func TestAPasswordThatChangesIsAskedForAtEachDial(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			rig.Eventually(t, "all masters are dialed again", func() bool {
+			testutil.Eventually(t, "all masters are dialed again", func() bool {
 				return !slices.ContainsFunc(client.Stats().Masters, func(s pool.Stats) bool { return s.Epoch < 2 || !s.Connected })
 			})
 			lock, err := client.Lock(t.Context(), "key")
@@ -270,7 +270,7 @@ func TestTheFirstLockNamesThePositionOfCredentialsThatFailAndNotThePassword(t *t
 	} {
 		client := open(t, []redis.UniversalClient{good, to(t, o), gone}, redlock.WithOutageWait(0))
 		var err error
-		rig.Eventually(t, want, func() bool {
+		testutil.Eventually(t, want, func() bool {
 			_, err = client.Lock(t.Context(), "key", redlock.WithTries(1))
 			return err != nil && strings.Contains(err.Error(), want)
 		})
@@ -316,12 +316,12 @@ func TestCloseLeavesADialBehind(t *testing.T) {
 			return ours, nil
 		},
 	})})
-	rig.Await(t, rig.Bound, "a dial", dialing)
+	testutil.Await(t, testutil.Bound, "a dial", dialing)
 	if err := client.Close(); err != nil {
 		t.Error(err)
 	}
 	close(gone)
-	_ = theirs.SetReadDeadline(time.Now().Add(rig.Bound))
+	_ = theirs.SetReadDeadline(time.Now().Add(testutil.Bound))
 	if _, err := theirs.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection is open: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	redigolib "github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -82,7 +82,7 @@ func (f *fleet) values(key string) []string {
 // wantFree waits until no master has the key.
 func (f *fleet) wantFree(key string) {
 	f.t.Helper()
-	rig.Within(f.t, waitBound, key+" is free on all masters", func() bool {
+	testutil.Within(f.t, waitBound, key+" is free on all masters", func() bool {
 		return !slices.ContainsFunc(f.values(key), func(value string) bool { return value != "" })
 	})
 }

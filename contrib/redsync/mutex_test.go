@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/contrib/redsync"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -44,7 +44,7 @@ func TestExtendMovesUntil(t *testing.T) {
 	mutex := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock", redsync.WithExpiry(10*time.Second))
 	f.must(mutex.Lock())
 	first := mutex.Until()
-	rig.Eventually(t, "a later extension ends later", func() bool {
+	testutil.Eventually(t, "a later extension ends later", func() bool {
 		f.wantOK(mutex.Extend())
 		return mutex.Until().After(first)
 	})

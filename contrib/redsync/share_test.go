@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/contrib/redsync"
 	"github.com/redquorum/redquorum/contrib/redsync/redis"
 	"github.com/redquorum/redquorum/contrib/redsync/redis/goredis/v9"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -52,7 +52,7 @@ func (f *fleet) connections() (n int) {
 
 func (f *fleet) wantConnections(want int) {
 	f.t.Helper()
-	rig.Eventually(f.t, fmt.Sprintf("%d connections", want), func() bool { return f.connections() == want })
+	testutil.Eventually(f.t, fmt.Sprintf("%d connections", want), func() bool { return f.connections() == want })
 }
 
 func TestAllOfTheSameGoRedisClientsShareAClientInTheOrderOfEach(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAnErrorNamesThePositionInItsOwnNewOfCredentialsThatFail(t *testing.T) {
 	for want, clients := range map[string][]goredislib.UniversalClient{"master 1": {wrong, gone}, "master 2": {gone, wrong}} {
 		rs := redsync.New(poolsOf(clients)...)
 		defer func() { f.must(rs.Close()) }()
-		rig.Eventually(t, "the error names "+want, func() bool {
+		testutil.Eventually(t, "the error names "+want, func() bool {
 			err := rs.NewMutex("lock", redsync.WithTries(1)).Lock()
 			if err == nil || strings.Contains(err.Error(), secret) {
 				t.Fatalf("%v", err)
@@ -209,6 +209,6 @@ func TestWhatIsNeverClosedKeepsSoManyGoroutines(t *testing.T) {
 	rs := redsync.New(poolsOf(clients)...)
 	f.must(rs.NewMutex("lock").Lock())
 	f.wantConnections(5)
-	rig.Eventually(t, "17 goroutines more", func() bool { return runtime.NumGoroutine()-before == 3*5+2 })
+	testutil.Eventually(t, "17 goroutines more", func() bool { return runtime.NumGoroutine()-before == 3*5+2 })
 	f.must(rs.Close())
 }

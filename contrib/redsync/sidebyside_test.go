@@ -13,7 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/contrib/redsync"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // shape says of an error what a program of redsync's can tell apart: by ==, by its type, or,
@@ -179,7 +179,7 @@ func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
 		end    func(f *fleet, first *redsync.Mutex)
 	}{
 		"the first mutex has ended": {300 * time.Millisecond, func(f *fleet, first *redsync.Mutex) {
-			rig.Eventually(f.t, "the first mutex has ended", func() bool { return time.Since(first.Until()) > 500*time.Millisecond })
+			testutil.Eventually(f.t, "the first mutex has ended", func() bool { return time.Since(first.Until()) > 500*time.Millisecond })
 		}},
 		"the first mutex finds it lost": {time.Minute, func(f *fleet, first *redsync.Mutex) {
 			for _, s := range f.Masters[:3] {
@@ -200,7 +200,7 @@ func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
 			f.wantOK(second.Extend())
 			test.end(f, first)
 			f.must(client.Close())
-			rig.Eventually(t, "the masters have read all that the client has sent", func() bool {
+			testutil.Eventually(t, "the masters have read all that the client has sent", func() bool {
 				return !slices.ContainsFunc(f.Masters, func(s *redistest.Server) bool {
 					list, err := redigolib.String(s.Do("CLIENT", "LIST"))
 					f.must(err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // started is a master of a test's own.
@@ -95,7 +95,7 @@ func (m *master) follows(s *redistest.Server) {
 	m.t.Helper()
 	host, port, _ := strings.Cut(s.Addr(), ":")
 	m.do("REPLICAOF", host, port)
-	rig.Eventually(m.t, "it is synchronised", func() bool {
+	testutil.Eventually(m.t, "it is synchronised", func() bool {
 		info, _ := redis.String(m.do("INFO", "replication"), nil)
 		return strings.Contains(info, "master_link_status:up")
 	})
@@ -128,11 +128,11 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		if got := m.check(); got != at.Mark() {
 			t.Fatalf("%v: the check answers %q, want %q", level, got, at.Mark())
 		}
-		rig.Eventually(m.t, "the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
+		testutil.Eventually(m.t, "the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
 
 		if test.partial {
 			m.do("SET", "lock", "forgotten")
-			rig.Eventually(m.t, "the replica has the lock", func() bool { return replica.do("EXISTS", "lock") == int64(1) })
+			testutil.Eventually(m.t, "the replica has the lock", func() bool { return replica.do("EXISTS", "lock") == int64(1) })
 		}
 		before, _ := redis.Bytes(m.do("INFO", "replication"), nil)
 		partial := syncs(replica)
@@ -145,7 +145,7 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 			t.Fatalf("%v: it was resynchronised in part: %t, want %t", level, took, test.partial)
 		}
 		replica.do("DEL", "lock")
-		rig.Eventually(m.t, "it has forgotten the lock", func() bool { return m.do("EXISTS", "lock") == int64(0) })
+		testutil.Eventually(m.t, "it has forgotten the lock", func() bool { return m.do("EXISTS", "lock") == int64(0) })
 		if got := m.check(); got != "" {
 			t.Errorf("%v: as a replica its check answers %q, want nothing", level, got)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // bound is how long the tests wait for what must happen. In a bubble it is
@@ -15,7 +15,7 @@ const bound = 20 * time.Second
 
 // TestMain fails when the tests leave a goroutine behind.
 func TestMain(m *testing.M) {
-	os.Exit(rig.RunClean(m.Run, bound))
+	os.Exit(testutil.RunClean(m.Run, bound))
 }
 
 // inBubble runs a subtest in virtual time.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // A waiter owns one call and checks what the pipeline promises every owner:
@@ -74,7 +74,7 @@ func (w *waiter) queue(p *Pipeline) *waiter {
 // wait returns the call once it is complete.
 func (w *waiter) wait() *Call {
 	w.t.Helper()
-	rig.Await(w.t, bound, w.call.Cmd+" is completed", w.done)
+	testutil.Await(w.t, bound, w.call.Cmd+" is completed", w.done)
 	return w.call
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 const testRunID = "0123456789abcdef0123456789abcdef01234567"
@@ -334,7 +334,7 @@ func connect(t *testing.T, cfg Config) *Pipeline {
 // waitUp waits until the master is connected. In a bubble the time is virtual.
 func waitUp(t *testing.T, p *Pipeline) {
 	t.Helper()
-	rig.Within(t, bound, "the master is connected", func() bool { up, _ := p.Up(); return up })
+	testutil.Within(t, bound, "the master is connected", func() bool { up, _ := p.Up(); return up })
 }
 
 // short are limits for tests on real sockets.

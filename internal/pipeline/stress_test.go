@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // A job is a call that its owner uses again as soon as it is handed back, as
@@ -103,7 +103,7 @@ func newStress(t *testing.T, jobs int) *stress {
 func (s *stress) allBack(p *Pipeline) {
 	s.t.Helper()
 	for range s.all {
-		rig.Await(s.t, bound, "all calls are handed back", s.free)
+		testutil.Await(s.t, bound, "all calls are handed back", s.free)
 	}
 	if n := p.Stats().InFlight; n != 0 {
 		s.t.Errorf("%d in flight", n)
@@ -200,11 +200,11 @@ func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for !s.closed.Load() {
-					s.run(p, rig.Await(t, bound, "a call is handed back", s.free))
+					s.run(p, testutil.Await(t, bound, "a call is handed back", s.free))
 				}
 			})
 		}
-		rig.Eventually(t, "calls are completed", func() bool { return s.answered.Load() > rand.Int64N(1000) })
+		testutil.Eventually(t, "calls are completed", func() bool { return s.answered.Load() > rand.Int64N(1000) })
 		p.Close()
 		wg.Wait()
 		s.allBack(p)

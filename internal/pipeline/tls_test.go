@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // newAuthority makes the certificate authority of these tests.
@@ -61,7 +61,7 @@ func TestTLSWithASelfMadeCA(t *testing.T) {
 			}
 			// It is replaced like any other.
 			s.conn(1).reset()
-			rig.Eventually(t, "there is a second connection", func() bool { return p.Stats().Epoch == 2 })
+			testutil.Eventually(t, "there is a second connection", func() bool { return p.Stats().Epoch == 2 })
 			if c := do(t, p, "ECHO", "y"); c.Err != nil || c.Epoch != 2 {
 				t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
 			}

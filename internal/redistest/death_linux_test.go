@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 func TestServersDieWithAParentThatIsKilled(t *testing.T) {
@@ -57,7 +57,7 @@ func TestServersDieWithAParentThatIsKilled(t *testing.T) {
 		t.Fatalf("the parent printed %v (%v); want two process ids", pids, decodeErr)
 	}
 	for _, pid := range pids {
-		rig.Eventually(t, fmt.Sprintf("server %d is gone after its parent", pid), func() bool { return !alive(pid) })
+		testutil.Eventually(t, fmt.Sprintf("server %d is gone after its parent", pid), func() bool { return !alive(pid) })
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		rig.Eventually(t, "the thread ends", func() bool { return !exists(fmt.Sprintf("/proc/self/task/%d", tid)) })
+		testutil.Eventually(t, "the thread ends", func() bool { return !exists(fmt.Sprintf("/proc/self/task/%d", tid)) })
 		if reply := do(t, s, "PING"); reply != "PONG" {
 			t.Errorf("PING: %v", reply)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // waitBound is how long the tests wait for what must happen.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(parentMain())
 	}
 	code := m.Run()
-	if err := rig.Leftover(waitBound, "redistest.startProcess"); err != nil {
+	if err := testutil.LeakCheck(waitBound, "redistest.startProcess"); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 const bound = 10 * time.Second
@@ -106,7 +106,7 @@ func hearNothing(t *testing.T, c net.Conn) {
 
 func wantArrived(t *testing.T, got <-chan string, want string) {
 	t.Helper()
-	if line := rig.Await(t, bound, "the server got "+want, got); line != want {
+	if line := testutil.Await(t, bound, "the server got "+want, got); line != want {
 		t.Fatalf("the server got %q, want %q", line, want)
 	}
 }
@@ -183,7 +183,7 @@ func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 	say(t, c, "lost")
 	hearNothing(t, c) // it is in the line by now
 	_ = c.Close()
-	rig.Eventually(t, "no connection is left", func() bool { return l.connections() == 0 })
+	testutil.Eventually(t, "no connection is left", func() bool { return l.connections() == 0 })
 	l.Heal()
 	if len(got) != 0 {
 		t.Errorf("the server got %q", <-got)

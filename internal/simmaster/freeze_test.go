@@ -8,7 +8,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 func TestAFrozenMasterExecutesNothingUntilItIsThawed(t *testing.T) {
@@ -60,10 +60,10 @@ func TestFreezingStopsInTheMiddleOfABatch(t *testing.T) {
 		send(t, c, "INCR", "n")
 	}
 	go func() { _ = c.Flush() }() // the rest of the batch may wait for the thaw
-	rig.Eventually(t, "the batch is under way", func() bool { return m.Commands()["INCR"] > 0 })
+	testutil.Eventually(t, "the batch is under way", func() bool { return m.Commands()["INCR"] > 0 })
 	m.Freeze()
 	at, _ := m.Get("n")
-	rig.Eventually(t, "a command waits", func() bool { return m.Waiting() == 1 || at == "20000" })
+	testutil.Eventually(t, "a command waits", func() bool { return m.Waiting() == 1 || at == "20000" })
 	for range 100 {
 		if now, _ := m.Get("n"); now != at {
 			t.Fatalf("a frozen master went from %s to %s", at, now)

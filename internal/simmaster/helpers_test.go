@@ -12,13 +12,13 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // TestMain fails the run when goroutines are left behind by tests that do not
 // run in a bubble, which checks this by itself.
 func TestMain(m *testing.M) {
-	os.Exit(rig.RunClean(m.Run, 5*time.Second))
+	os.Exit(testutil.RunClean(m.Run, 5*time.Second))
 }
 
 // start returns a master that is closed when the test, or its bubble, ends.

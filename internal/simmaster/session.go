@@ -31,7 +31,7 @@ type session struct {
 	out     []byte
 	closing bool
 	aborted bool
-	deaf    bool // the client takes no more replies; what it had sent is executed all the same
+	muted   bool // the client takes no more replies; what it had sent is executed all the same
 
 	quiet atomic.Bool // what miniredis writes is dropped
 
@@ -70,7 +70,7 @@ func (s *session) Write(p []byte) (int, error) {
 		s.mu.Unlock()
 		return 0, net.ErrClosed
 	}
-	if s.deaf {
+	if s.muted {
 		s.mu.Unlock()
 		return written, nil
 	}
@@ -153,7 +153,7 @@ func (s *session) pump() {
 		if len(batch) > 0 {
 			if _, err := s.raw.Write(batch); err != nil {
 				s.mu.Lock()
-				s.deaf, s.out = true, nil
+				s.muted, s.out = true, nil
 				s.mu.Unlock()
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/rig/masters"
+	"github.com/redquorum/redquorum/internal/testutil/masters"
 )
 
 const fleetOf = 3

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 var programs string // where redlock and redlock-demo are, built once by TestMain
@@ -32,7 +32,7 @@ func testMain(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	programs = dir
-	rig.HeedSignals()
+	testutil.HeedSignals()
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator),
 		"./cmd/redlock", "./cmd/redlock-demo")
 	build.Dir = filepath.Join("..", "..")

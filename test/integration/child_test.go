@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/integration/internal/peer"
@@ -153,7 +153,7 @@ func (c *child) tell(o order) report {
 // report waits for what the child has to say of its order.
 func (c *child) report() report {
 	c.t.Helper()
-	r := rig.Await(c.t, 2*settleBound, "the child reports", c.reports)
+	r := testutil.Await(c.t, 2*settleBound, "the child reports", c.reports)
 	if r == nil {
 		c.t.Fatal("the child ended instead of reporting")
 	}

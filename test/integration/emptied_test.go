@@ -9,7 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -52,7 +52,7 @@ func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 				l := mustTry(t, first, "key", redlock.WithLease(emptiedTTL))
 				empty(p)
 				p.grantsNothing(level, second, l)
-				rig.Within(t, 3*emptiedTTL, "all masters vote after their quarantine", func() bool {
+				testutil.Within(t, 3*emptiedTTL, "all masters vote after their quarantine", func() bool {
 					return standing(second, 0) == votes && standing(second, 1) == votes && standing(second, 2) == votes
 				})
 				_ = l.Unlock(context.Background())
@@ -126,7 +126,7 @@ func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 				told()
 			}
 			_ = l.Unlock(context.Background())
-			rig.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool {
+			testutil.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool {
 				told()
 				return standing(second, 0) == votes && standing(fresh, 0) == votes
 			})

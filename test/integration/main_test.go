@@ -9,7 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 func TestMain(m *testing.M) {
@@ -18,9 +18,9 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(childVariable); role != "" {
 		os.Exit(childMain(role))
 	}
-	rig.SideBySide(3)
+	testutil.SideBySide(3)
 	code := m.Run()
-	if err := rig.Leftover(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
+	if err := testutil.LeakCheck(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}

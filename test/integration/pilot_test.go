@@ -8,7 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -89,7 +89,7 @@ func waiting(t *testing.T, p *processes, opts ...redlock.Option) <-chan *redlock
 		}
 		got <- l
 	}()
-	rig.Await(t, settleBound, "a first attempt fails", met)
+	testutil.Await(t, settleBound, "a first attempt fails", met)
 	return got
 }
 
@@ -107,7 +107,7 @@ func given(t *testing.T, got <-chan *redlock.Lock) *redlock.Lock {
 func (p *processes) awaitPilot(key string) int {
 	p.t.Helper()
 	pilot := -1
-	rig.Within(p.t, 3*settleBound, "somebody queues up", func() bool {
+	testutil.Within(p.t, 3*settleBound, "somebody queues up", func() bool {
 		p.each(func(i int) {
 			if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:q:1:{"+key+"}")); err == nil && n == 1 {
 				pilot = i

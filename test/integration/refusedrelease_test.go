@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
@@ -83,7 +83,7 @@ func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
 			}
 			writes := time.Now()
 			for _, key := range []string{"lock", "fenced", "a", "b", "read"} {
-				rig.Within(t, 15*time.Second, "the key is free", func() bool { return p.free(key) })
+				testutil.Within(t, 15*time.Second, "the key is free", func() bool { return p.free(key) })
 			}
 			t.Logf("free %v after the masters write again", time.Since(writes).Round(time.Millisecond))
 		})

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -55,7 +55,7 @@ func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 	long := mustTry(t, c, "long", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
 	lease := mustTry(t, c, "lease", redlock.WithLease(900*time.Millisecond))
 	p.freeze(0, 1, 2)
-	rig.Await(t, settleBound, "the lease ends", lease.Context().Done())
+	testutil.Await(t, settleBound, "the lease ends", lease.Context().Done())
 	ended := time.Now()
 	if late := ended.Sub(lease.ValidUntil()); late > lateness {
 		t.Errorf("the context of the lease ended %v after its validity", late)
@@ -81,7 +81,7 @@ func TestWaitingForFrozenMastersCostsNoProcessorTime(t *testing.T) {
 	renewed.awaitMore(t, "lock", 1)
 	p.freeze(0, 1, 2)
 	began, used := time.Now(), processorTime(t)
-	rig.Await(t, settleBound, "the lock is lost", l.Context().Done())
+	testutil.Await(t, settleBound, "the lock is lost", l.Context().Done())
 	passed := time.Since(began)
 	if used = processorTime(t) - used; used > passed/2 {
 		t.Errorf("%v of processor time in %v of waiting", used, passed)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -57,7 +57,7 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 					notBeside(t, l, second)
 				}
 				awaitWhy(t, second, 0, guard.Quarantined, "another history")
-				rig.Within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
+				testutil.Within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
 				if l.Remaining() != 0 {
 					t.Errorf("it votes while a lock that it has forgotten has %v left", l.Remaining())
 				}
@@ -286,7 +286,7 @@ func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *te
 	ready(t, c)
 	abstains := func(what string) {
 		t.Helper()
-		rig.Within(t, 2*settleBound, what+": it abstains", func() bool { return standing(c, 0) == guard.Quarantined })
+		testutil.Within(t, 2*settleBound, what+": it abstains", func() bool { return standing(c, 0) == guard.Quarantined })
 		awaitStanding(t, c, votes, 0, 1, 2)
 	}
 

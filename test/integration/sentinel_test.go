@@ -17,7 +17,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/internal/redistest/port"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -223,5 +223,5 @@ func (f *failingOver) failOver() {
 	f.quiet.cut.Store(true)
 	f.way.Cut()
 	// Where its first try fails, as it knows too little of the replica yet, the next is ten seconds later.
-	rig.Within(f.t, 3*settleBound, "the Sentinel has promoted the replica", func() bool { return f.master() == f.p.servers[1].Addr() })
+	testutil.Within(f.t, 3*settleBound, "the Sentinel has promoted the replica", func() bool { return f.master() == f.p.servers[1].Addr() })
 }

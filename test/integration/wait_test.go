@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // settleBound is how long the tests wait for what must happen. It is generous: who
@@ -19,7 +19,7 @@ const lateness = 500 * time.Millisecond
 // eventually waits for a condition, for settleBound at the most.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	rig.Within(t, settleBound, what, condition)
+	testutil.Within(t, settleBound, what, condition)
 }
 
 // timed is how long f takes.

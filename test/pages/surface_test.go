@@ -20,7 +20,7 @@ const (
 )
 
 // rigs are rooms of tests and of the demonstration.
-var rigs = map[string]bool{"simmaster": true, "redistest": true, "rig": true}
+var rigs = map[string]bool{"simmaster": true, "redistest": true, "testutil": true}
 
 // parsed are the files of a folder without tests, for every system.
 func parsed(t *testing.T, dir string) []*ast.File {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // FuzzFlagValues sets every sort of flag to whatever is typed.
@@ -33,7 +33,7 @@ func FuzzFlagValues(f *testing.F) {
 			case err != nil && !flag.same():
 				t.Errorf("%q is refused, and was set", text)
 			case err != nil:
-				rig.WantOneLine(t, err)
+				testutil.WantOneLine(t, err)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ func FuzzMasterURLs(f *testing.F) {
 		}
 		urls, err := shared.NamedMasters(cmd, &App{Env: func(string) string { return list }})
 		if err != nil {
-			rig.WantOneLine(t, err)
+			testutil.WantOneLine(t, err)
 			return
 		}
 		if urls == nil {
@@ -77,7 +77,7 @@ func FuzzPasswordFile(f *testing.F) {
 			if secret := strings.Trim(string(text), "\r\n"); len(secret) > 8 && strings.Contains(err.Error(), secret[:8]) {
 				t.Errorf("%q repeats %q", err, secret)
 			}
-			rig.WantOneLine(t, err)
+			testutil.WantOneLine(t, err)
 			return
 		}
 		if password == "" || len(password) > maxPassword || strings.ContainsAny(password, "\r\n") || !strings.HasPrefix(string(text), password) {

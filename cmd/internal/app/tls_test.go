@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -28,7 +28,7 @@ func TestAuthoritiesAreReadAgainAtEachHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := rig.File(t, string(pems[0]))
+	file := testutil.File(t, string(pems[0]))
 	config, err := (&AccessFlags{ca: file}).TLSConfig()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -17,7 +17,7 @@ func causes(err *redlock.QuorumError, masters []Master) []Master {
 	}
 	for node := range err.NodeErrors() {
 		if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
-			list[i].State, list[i].Cause = stateFailed, brief(say.Short(node.Err))
+			list[i].State, list[i].Cause = stateFailed, brief(explain.Short(node.Err))
 			if errors.Is(node.Err, redlock.ErrNotAwaited) {
 				list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
 			}

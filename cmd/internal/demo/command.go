@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -79,7 +79,7 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 			return writeErr
 		}
 	}
-	_, ok := errors.AsType[*say.NoQuorumError](err)
+	_, ok := errors.AsType[*explain.NoQuorumError](err)
 	switch {
 	case ok && !slices.ContainsFunc(result.Masters, Master.reached):
 		// The list is more likely wrong than all of them down.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(rig.RunClean(m.Run, 5*time.Second))
+	os.Exit(testutil.RunClean(m.Run, 5*time.Second))
 }
 
 // fast are options of a run of about two seconds. The TTL is long so that

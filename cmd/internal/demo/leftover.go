@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 )
 
 // nothingLeft checks that the lock's key is gone from every master that can be reached. It waits for as long as the key
@@ -52,7 +52,7 @@ func (r *run) leftOn(ctx context.Context, looker Client) (found []string, reache
 		if m.Held != nil {
 			found = append(found, m.Master+": "+brief(m.Held.Error()))
 		} else if m.Err != nil {
-			found = append(found, m.Master+": "+brief(say.Short(m.Err)))
+			found = append(found, m.Master+": "+brief(explain.Short(m.Err)))
 		}
 	}
 	return found, reached

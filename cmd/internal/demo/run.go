@@ -10,7 +10,7 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -65,7 +65,7 @@ func newRun(o Options) (*run, error) {
 //
 // The result's verdict tells whether the expectations held. An error says that they could
 // not all be checked. It is an *app.UsageError (then there is no result), a
-// *say.NoQuorumError, an *app.OutputError when the screen could not be written to, or the
+// *explain.NoQuorumError, an *app.OutputError when the screen could not be written to, or the
 // cause of ctx. A master that could not be killed or restarted has an error of its own.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -124,7 +124,7 @@ func (r *run) awaitQuorum(ctx context.Context) error {
 		func() { err = r.awaitClients(ctx, r.ready) })
 	if err != nil && ctx.Err() == nil {
 		r.result.Masters = r.masters()
-		return &say.NoQuorumError{Err: err}
+		return &explain.NoQuorumError{Err: err}
 	}
 	r.await(ctx, settleBound/2, func() bool { return r.mostGone() == 0 })
 	return ctx.Err()

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
@@ -124,7 +124,7 @@ func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
 		t.Fatalf("error %v, result %+v", err, res)
 	}
 	for _, master := range m.Masters { // the releases that nobody waited for
-		rig.Within(t, 2*time.Second, master.Addr()+" has no key", func() bool { return len(master.Keys()) == 0 })
+		testutil.Within(t, 2*time.Second, master.Addr()+" has no key", func() bool { return len(master.Keys()) == 0 })
 	}
 }
 

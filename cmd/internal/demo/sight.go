@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/redlock"
@@ -35,7 +35,7 @@ func see(m *redlock.MasterReport) sight {
 	case !m.Connected:
 		s.unconnected(&pipeline.DownError{Cause: m.Err})
 	case m.Why != nil:
-		s.state, s.text = seenAbstains, say.Short(m.Why)
+		s.state, s.text = seenAbstains, explain.Short(m.Why)
 		s.open = m.Why.Cause == guard.NotConnected || m.Why.Cause == guard.Unmarked && m.Why.Err == nil
 	}
 	return s
@@ -51,8 +51,8 @@ func seeAll(c Client) (sights []sight) {
 
 // unconnected is of a master that there is no connection to.
 func (s *sight) unconnected(err error) {
-	s.state, s.text, s.open = seenRefuses, say.Short(err), errors.Is(err, pipeline.ErrConnecting)
-	if a := say.Of(err); a.Down || s.open {
+	s.state, s.text, s.open = seenRefuses, explain.Short(err), errors.Is(err, pipeline.ErrConnecting)
+	if a := explain.Of(err); a.Down || s.open {
 		s.state = seenGone
 	} else if a.Silent {
 		s.state = seenSilent

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -42,7 +42,7 @@ func (r *run) introduce() {
 func (r *run) conclude(ctx context.Context, err error) {
 	res := r.result
 	res.Duration = Millis(time.Since(r.began))
-	var noQuorum *say.NoQuorumError
+	var noQuorum *explain.NoQuorumError
 	switch {
 	case err == nil && res.Failed() == 0:
 		res.Verdict = VerdictPassed

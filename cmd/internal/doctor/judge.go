@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -67,9 +67,9 @@ func judgeReach(l *findings, facts []Facts, v *observe.Verdict) {
 		if f.Down == nil {
 			continue
 		}
-		what, do := say.Short(f.Down), say.Help(&guard.AbstainError{Cause: guard.NotConnected, Err: f.Down})
+		what, do := explain.Short(f.Down), explain.Help(&guard.AbstainError{Cause: guard.NotConnected, Err: f.Down})
 		_, refuses := errors.AsType[*pool.ConfigError](f.Down)
-		switch a := say.Of(f.Down); {
+		switch a := explain.Of(f.Down); {
 		case a.Down:
 			what = "is " + what
 		case refuses:
@@ -128,7 +128,7 @@ func judgeMode(l *findings, f *Facts) bool {
 func judgeRole(l *findings, f *Facts) {
 	if f.InfoErr != nil {
 		l.add(Finding{
-			Severity: Warning, Code: "info-denied", What: "does not say what it is: " + say.Short(f.InfoErr),
+			Severity: Warning, Code: "info-denied", What: "does not say what it is: " + explain.Short(f.InfoErr),
 			Why: "The guard cannot see a restart, a replica or eviction: " +
 				"at the level standard the master votes unguarded, at strict not at all.",
 			Do: f.remedy(f.InfoErr, "+info"),
@@ -204,7 +204,7 @@ func judgePersistence(l *findings, f *Facts) {
 	case "unknown", "aof, fsync unknown":
 		why := "it does not say"
 		if f.ConfigErr != nil {
-			why = "CONFIG GET: " + strings.TrimSpace(say.Short(f.ConfigErr))
+			why = "CONFIG GET: " + strings.TrimSpace(explain.Short(f.ConfigErr))
 		}
 		l.add(Finding{
 			Severity: Note, Code: "persistence-unknown",
@@ -240,8 +240,8 @@ func judgePersistence(l *findings, f *Facts) {
 	}
 	if f.Refuses != nil {
 		l.add(Finding{
-			Severity: Serious, Code: "refuses-writes", What: say.Short(f.Refuses),
-			Why: "It grants no lock, though it may vote.", Do: fmt.Sprintf(say.Help(f.Refuses), "it"),
+			Severity: Serious, Code: "refuses-writes", What: explain.Short(f.Refuses),
+			Why: "It grants no lock, though it may vote.", Do: fmt.Sprintf(explain.Help(f.Refuses), "it"),
 		}, f.Master)
 	}
 }
@@ -280,7 +280,7 @@ func judgePermissions(l *findings, f *Facts) {
 
 // remedy is what leads to an answer: a rule where the ACL denies it, or what helps against err.
 func (f *Facts) remedy(err error, rule string) string {
-	switch help := say.Help(err); {
+	switch help := explain.Help(err); {
 	case err == nil || strings.Contains(err.Error(), "NOPERM"):
 		return f.setUser(rule)
 	case isGone(err):

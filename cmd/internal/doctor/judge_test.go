@@ -12,9 +12,9 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/looktest"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -124,9 +124,9 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"another list", func(f []Facts) {
 			f[1].Told.OtherList = guard.OtherList{Digest: "0123", Age: 30 * time.Second}
 		}, "note other-list", "used by a client with another list of masters, 30s ago at most"},
-		{"takes no write", func(f []Facts) { f[1].Refuses = &say.WriteError{Err: redis.Error("OOM command not allowed")} }, "serious refuses-writes", "has no memory left for a lock"},
+		{"takes no write", func(f []Facts) { f[1].Refuses = &explain.WriteError{Err: redis.Error("OOM command not allowed")} }, "serious refuses-writes", "has no memory left for a lock"},
 		{"takes no script", func(f []Facts) {
-			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, &say.WriteError{Err: pool.ErrTimeout}
+			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, &explain.WriteError{Err: pool.ErrTimeout}
 		}, "serious refuses-writes", "its clients are paused"},
 		{"cannot lock", func(f []Facts) {
 			f[1].Missing = []Permission{{Rule: "+set", For: acl.Locks, Vital: true}, {Rule: "~k", For: acl.Locks, Vital: true}, {Rule: "+zadd", For: acl.Readers}, {Rule: "&redquorum:w:1:*", For: acl.Queue}}
@@ -219,7 +219,7 @@ func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 	}{
 		{"a script that does not end", func(f *Facts) {
 			f.Info, f.InfoErr, f.Config, f.ConfigErr = nil, busy, nil, busy
-			f.Told.Marker, f.Told.MarkerErr, f.Refuses = guard.Marker{}, busy, &say.WriteError{Err: busy}
+			f.Told.Marker, f.Told.MarkerErr, f.Refuses = guard.Marker{}, busy, &explain.WriteError{Err: busy}
 		}, "serious refuses-writes, warning info-denied, note persistence-unknown",
 			[]string{"runs a script that does not end", "End the script on it: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
 			[]string{"ACL", "denied", "+info", "+config"}},
@@ -228,7 +228,7 @@ func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 		}, unreachable, []string{"refuses us: no session (the master is up): handshake: ERR max number of clients reached", "Raise maxclients on it"},
 			[]string{"credentials", "Start it"}},
 		{"the append-only file fails", func(f *Facts) {
-			f.Refuses = &say.WriteError{Err: redis.Error("MISCONF Errors writing to the AOF file: No space left on device")}
+			f.Refuses = &explain.WriteError{Err: redis.Error("MISCONF Errors writing to the AOF file: No space left on device")}
 		}, "serious refuses-writes", []string{"cannot save its data", "Mend the disk of it. Where snapshots alone fail (not the append-only file)"}, nil},
 		{"eviction", func(f *Facts) { f.Info["maxmemory_policy"] = "allkeys-lru" },
 			"serious may-evict", []string{"CONFIG SET maxmemory-policy noeviction"}, []string{"reconnect", "restart"}},

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -60,9 +60,9 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 		case why.Cause == guard.Unmarked:
 			l.add(Finding{
 				Severity: Warning, Code: "marker-unreadable",
-				What: "does not show its marker: " + say.Short(cmp.Or(why.Err, errUnasked)),
+				What: "does not show its marker: " + explain.Short(cmp.Or(why.Err, errUnasked)),
 				Why:  "A guarded client cannot count its votes.",
-				Do:   fmt.Sprintf(say.Help(why), "it"),
+				Do:   fmt.Sprintf(explain.Help(why), "it"),
 			}, f.Master)
 		default:
 			judgeMarker(l, f, why, fleet, look.Config, look.At)
@@ -135,7 +135,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		}, f.Master)
 	default:
 		l.add(Finding{
-			Severity: Warning, Code: "quarantine", What: say.Short(why),
+			Severity: Warning, Code: "quarantine", What: explain.Short(why),
 			Why: "Locks that it granted before may still be held.",
 			Do:  "Wait.",
 		}, f.Master)

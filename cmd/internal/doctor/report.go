@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -75,7 +75,7 @@ func NewReport(facts []Facts, v *observe.Verdict, found []Finding) *Report {
 func (f *Facts) master() Master {
 	m := Master{Address: f.Master, Up: f.Down == nil}
 	if f.Down != nil {
-		m.Error = say.Short(f.Down)
+		m.Error = explain.Short(f.Down)
 		return m
 	}
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

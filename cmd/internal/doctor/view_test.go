@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/drift"
 )
 
@@ -30,6 +30,6 @@ func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 		if s := text.String(); strings.Contains(s, "secret") || strings.Contains(s, "\x1b") {
 			t.Errorf("%q", s)
 		}
-		rig.Golden(t, name, text.String())
+		testutil.Golden(t, name, text.String())
 	}
 }

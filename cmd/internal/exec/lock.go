@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -56,9 +56,9 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 
 // stuck is an error where whoever waits for the lock waits for ever.
 func (e *execution) stuck(in *redlock.Inspection) error {
-	if in != nil && say.NobodyReleases(in) {
+	if in != nil && explain.NobodyReleases(in) {
 		return app.EndsWith(app.ExitSoftware,
-			fmt.Errorf("lock %q cannot be had, whoever waits: %s", e.key, say.SentenceOf(in)))
+			fmt.Errorf("lock %q cannot be had, whoever waits: %s", e.key, explain.SentenceOf(in)))
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (e *execution) heldByNobody(ctx context.Context) bool {
 func isMisconfigured(failed *redlock.QuorumError) bool {
 	usable := failed.Total
 	for node := range failed.NodeErrors() {
-		if say.Lasts(node) {
+		if explain.Lasts(node) {
 			usable--
 		}
 	}
@@ -146,7 +146,7 @@ func (e *execution) acquisitionError(ctx context.Context, err error) error {
 		in := e.inspect(ctx)
 		return cmp.Or(e.stuck(in), app.EndsWith(e.busyCode, &busyError{execution: e, in: in, err: err}))
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err, Lasted: e.outage(), Waited: !e.try})
+		return app.EndsWith(app.ExitNoQuorum, &explain.NoQuorumError{Err: err, Lasted: e.outage(), Waited: !e.try})
 	default:
 		return app.InFlags(err)
 	}
@@ -162,9 +162,9 @@ type busyError struct {
 func (e *busyError) Unwrap() error { return e.err }
 
 func (e *busyError) Error() string {
-	by := say.HeldBy(e.err)
+	by := explain.HeldBy(e.err)
 	if e.in != nil && e.in.Verdict == redlock.VerdictHeld {
-		by = say.SentenceOf(e.in)
+		by = explain.SentenceOf(e.in)
 	}
 	text := fmt.Sprintf("lock %q is taken: %s", e.key, by)
 	if e.outwaited {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/job"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -43,17 +43,17 @@ func (e *lostError) Unwrap() error {
 // why is how it was lost, in few words where that is possible.
 func (e *lostError) why() string {
 	if e.operator != "" {
-		return say.ByOperator(e.operator)
+		return explain.ByOperator(e.operator)
 	}
 	if e.lost == nil {
 		return "it could not be given back"
 	}
 	failed, ok := errors.AsType[*redlock.QuorumError](e.lost.Err)
 	if ok && e.lost.Reason == redlock.ReasonTaken && failed.Nodes != nil {
-		return say.HeldBy(failed)
+		return explain.HeldBy(failed)
 	}
 	if ok {
-		if said := say.Complaints(failed); said != "" {
+		if said := explain.Complaints(failed); said != "" {
 			return said
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/redlock"
@@ -109,15 +109,15 @@ func (n *narrator) retry(i redlock.AttemptInfo) {
 		if ok && !n.outages {
 			lasted := time.Since(n.outageAt)
 			wanted := n.verbose || n.person || lasted >= app.Quiet
-			n.say(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed, lasted))
+			n.say(wanted, "no quorum for lock %q, trying again: %s", n.key, explain.WhyNoQuorum(failed, lasted))
 			n.outages = wanted
 		}
 		return
 	}
 	// The first pause may come before the masters have been asked for the name.
 	n.retries++
-	holder := say.HeldBy(i.Err)
-	known := holder != say.HeldByUnknown
+	holder := explain.HeldBy(i.Err)
+	known := holder != explain.HeldByUnknown
 	if n.named || !known && (n.told || n.retries == 1) {
 		return
 	}
@@ -148,7 +148,7 @@ func (n *narrator) renewed(i redlock.ExtendInfo) {
 	case i.Err != nil:
 		n.say((n.verbose || n.person) && !n.failing,
 			"renewal of %q is in trouble: %s; the lock ends at %s unless it succeeds",
-			n.key, say.NotRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
+			n.key, explain.NotRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
 		n.failing = true
 		return
 	case n.failing:

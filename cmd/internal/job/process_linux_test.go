@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // withoutFirstThread has this program, where it is set, end its first thread and work on in others.
@@ -51,7 +51,7 @@ func TestAProcessWithoutItsFirstThreadHasNotEnded(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	rig.Eventually(t, "a zombie has ended", func() bool { _, ok := processOf(pid); return !ok })
+	testutil.Eventually(t, "a zombie has ended", func() bool { _, ok := processOf(pid); return !ok })
 	if p.alive() {
 		t.Error("it is alive")
 	}

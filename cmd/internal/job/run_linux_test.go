@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 // While a group was suspended nothing was renewed, and the loss may not have
@@ -38,7 +38,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(pid))))
 		return bytes.Contains(stat, []byte(") T "))
 	}
-	rig.Eventually(t, "the command is suspended", suspended)
+	testutil.Eventually(t, "the command is suspended", suspended)
 	send := func(s syscall.Signal) {
 		t.Helper()
 		select {

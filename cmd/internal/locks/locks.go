@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/quorum"
 	tokens "github.com/redquorum/redquorum/internal/token"
@@ -170,7 +170,7 @@ func documentRow(l *Lock) lockRow {
 	row := lockRow{
 		Key:     l.Key,
 		Kind:    string(l.Kind),
-		Verdict: say.VerdictNames[l.Verdict],
+		Verdict: explain.VerdictNames[l.Verdict],
 		Need:    l.Need,
 		Readers: l.Readers,
 		Fence:   l.Fence,

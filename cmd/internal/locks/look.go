@@ -11,8 +11,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -112,7 +112,7 @@ func (l *Lock) classify() bool {
 		}
 	}
 	switch {
-	case say.NobodyReleases(l.Inspection):
+	case explain.NobodyReleases(l.Inspection):
 		l.Kind = Stuck
 	case tokens > 0 && readers > 0:
 		l.Kind = Mixed

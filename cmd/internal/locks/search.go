@@ -13,8 +13,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -37,7 +37,7 @@ type Search struct {
 // ended notes how the search ended.
 func (s *Search) ended(err error) {
 	if s.err = err; err != nil {
-		s.Error = term.Redacted(say.Short(err))
+		s.Error = term.Redacted(explain.Short(err))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/quorum"
 	tokens "github.com/redquorum/redquorum/internal/token"
@@ -112,7 +112,7 @@ func roomForHolders(l term.Layout, rows [][]string) int {
 // tableRow is a lock as people read it.
 func tableRow(l *Lock) []string {
 	first := l.Holders[0]
-	row := []string{term.Unmoving(l.Key), string(l.Kind), lockHolder(l), lockOn(l), say.RowTTL(lockLeft(l))}
+	row := []string{term.Unmoving(l.Key), string(l.Kind), lockHolder(l), lockOn(l), explain.RowTTL(lockLeft(l))}
 	waiting, fence, token := "–", "–", "–"
 	switch {
 	case l.Waiting < 0:
@@ -136,9 +136,9 @@ func lockHolder(l *Lock) string {
 	}
 	name, first := "no name", l.Holders[0]
 	if l.Kind == Stuck {
-		return "nobody: a " + say.KindName(first.Type) + " that is no lock"
+		return "nobody: a " + explain.KindName(first.Type) + " that is no lock"
 	}
-	if operator, ok := say.By(first.Token); ok {
+	if operator, ok := explain.By(first.Token); ok {
 		name = "released by " + term.Unmoving(operator)
 	} else if first.Owner != "" {
 		name = term.Unmoving(first.Owner)

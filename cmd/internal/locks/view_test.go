@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -24,11 +24,11 @@ func surveyed() *Survey {
 	s.Masters[2].ended(errors.New("dial redis://:secret@h: connection refused\x1b[31m"))
 	long := "invoices:" + strings.Repeat("0123456789", 8)
 	s.Locks = []Lock{
-		{Inspection: rig.Answer("deploy\x1b[31m", redlock.VerdictHeld, rig.By("ci@build-1/4711", 8*time.Second), rig.By("ci@build-1/4711", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: 2, Fence: 1795419834569622},
-		{Inspection: rig.Answer(long, redlock.VerdictHeld, rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 8*time.Second), rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: -1},
-		{Inspection: rig.Answer("left-over", redlock.VerdictPartial, rig.By("billing", 300*time.Millisecond), rig.Nothing(), rig.Nothing()), Kind: Plain},
-		{Inspection: rig.Answer("read", redlock.VerdictHeld, rig.Read(2, "report", "export"), rig.Read(2, "report", "export"), rig.Silent()), Kind: Readers, Readers: 2},
-		{Inspection: rig.Answer("split", redlock.VerdictSplit, rig.By("billing", 8*time.Second), rig.By("shop", 9*time.Second), rig.Nothing()), Kind: Plain},
+		{Inspection: testutil.Answer("deploy\x1b[31m", redlock.VerdictHeld, testutil.By("ci@build-1/4711", 8*time.Second), testutil.By("ci@build-1/4711", 9*time.Second), testutil.Silent()), Kind: Plain, Waiting: 2, Fence: 1795419834569622},
+		{Inspection: testutil.Answer(long, redlock.VerdictHeld, testutil.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 8*time.Second), testutil.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 9*time.Second), testutil.Silent()), Kind: Plain, Waiting: -1},
+		{Inspection: testutil.Answer("left-over", redlock.VerdictPartial, testutil.By("billing", 300*time.Millisecond), testutil.Nothing(), testutil.Nothing()), Kind: Plain},
+		{Inspection: testutil.Answer("read", redlock.VerdictHeld, testutil.Read(2, "report", "export"), testutil.Read(2, "report", "export"), testutil.Silent()), Kind: Readers, Readers: 2},
+		{Inspection: testutil.Answer("split", redlock.VerdictSplit, testutil.By("billing", 8*time.Second), testutil.By("shop", 9*time.Second), testutil.Nothing()), Kind: Plain},
 	}
 	return s
 }
@@ -56,7 +56,7 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	if strings.ContainsAny(all, "\x1b\a") || strings.Contains(all, "secret") || !strings.Contains(text.String(), surveyed().Locks[1].Key) {
 		t.Errorf("%q", all)
 	}
-	rig.Golden(t, "locks", all)
+	testutil.Golden(t, "locks", all)
 }
 
 // Who holds a lock says where to look, so a narrow terminal shows it whole, and no column with nothing in it.
@@ -65,8 +65,8 @@ func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
 	const holder = "ci@build-1/4711"
 	s := surveyed()
 	s.Locks = []Lock{
-		{Inspection: rig.Answer("invoices:2026-11:customer-4711", redlock.VerdictHeld, rig.By(holder, 28*time.Second), rig.By(holder, 29*time.Second), rig.Nothing()), Kind: Plain},
-		{Inspection: rig.Answer("nightly", redlock.VerdictPartial, rig.By("deploy@app-17/1234567", 8*time.Second), rig.Nothing(), rig.Nothing()), Kind: Plain},
+		{Inspection: testutil.Answer("invoices:2026-11:customer-4711", redlock.VerdictHeld, testutil.By(holder, 28*time.Second), testutil.By(holder, 29*time.Second), testutil.Nothing()), Kind: Plain},
+		{Inspection: testutil.Answer("nightly", redlock.VerdictPartial, testutil.By("deploy@app-17/1234567", 8*time.Second), testutil.Nothing(), testutil.Nothing()), Kind: Plain},
 	}
 	var text bytes.Buffer
 	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, layout: columns(60)}).show(s); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/voters"
@@ -37,7 +37,7 @@ func Voter(address string) guard.Facts {
 }
 
 // Away is a master that does not run.
-func Away(address string) guard.Facts { return guard.Facts{Master: address, Err: rig.ErrRefused} }
+func Away(address string) guard.Facts { return guard.Facts{Master: address, Err: testutil.ErrRefused} }
 
 // Reading is a look at a clock that is right.
 func Reading() drift.Reading {

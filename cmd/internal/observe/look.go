@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -53,9 +53,9 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 	for i := range l.Standings {
 		switch why, err := l.Standings[i].Why, l.Facts[i].NoWrites; {
 		case (why == nil || why.Cause == guard.NoMarker) && err != nil:
-			l.Refuses[i] = &say.WriteError{Err: err}
+			l.Refuses[i] = &explain.WriteError{Err: err}
 		case why != nil && why.Cause == guard.Unmarked:
-			l.Refuses[i] = say.ScriptRefused(why.Err)
+			l.Refuses[i] = explain.ScriptRefused(why.Err)
 		}
 	}
 	return l

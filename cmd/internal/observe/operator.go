@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 )
 
 // operatorBound is how long the masters have to say who has taken the lock.
@@ -20,7 +20,7 @@ func OperatorAt(who Inspector, key string) string {
 		return ""
 	}
 	for i := range in.Holders {
-		if operator, ok := say.By(in.Holders[i].Token); ok {
+		if operator, ok := explain.By(in.Holders[i].Token); ok {
 			return operator
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -124,13 +124,13 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 	why := l.Standings[i].Why
 	switch {
 	case l.Refuses[i] != nil:
-		s.why, s.help = say.Short(l.Refuses[i]), say.Help(l.Refuses[i])
+		s.why, s.help = explain.Short(l.Refuses[i]), explain.Help(l.Refuses[i])
 		return s
 	case why == nil:
 		s.vote = true
 		return s
 	}
-	s.why = say.Short(why)
+	s.why = explain.Short(why)
 	switch marker := l.Facts[i].Marker; {
 	case why.Cause == guard.NoMarker:
 		s.fresh = why.How != guard.HowEmptied
@@ -152,7 +152,7 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 		}
 	default:
 		_, refuses := errors.AsType[*pool.ConfigError](why)
-		s.absent, s.help = why.Cause == guard.NotConnected && !refuses, say.Help(why)
+		s.absent, s.help = why.Cause == guard.NotConnected && !refuses, explain.Help(why)
 	}
 	return s
 }
@@ -181,7 +181,7 @@ func (v *Verdict) wait(now drift.Instant) {
 
 // advise names what leads to a quorum where waiting alone does not, or sooner.
 func (v *Verdict) advise() {
-	var helps say.Helps
+	var helps explain.Helps
 	fresh := 0
 	var absent []string
 	for _, s := range v.seats {

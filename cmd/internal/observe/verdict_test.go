@@ -9,9 +9,9 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/looktest"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
@@ -284,8 +284,8 @@ func TestAMasterThatTakesNoWriteDoesNotCount(t *testing.T) {
 	t.Parallel()
 	refuse := func(facts []guard.Facts) *observe.Look {
 		l := looktest.Look(facts...)
-		l.Refuses[2] = &say.WriteError{Err: redis.Error("OOM command not allowed")}
-		l.Refuses[3] = &say.WriteError{Err: pool.ErrTimeout}
+		l.Refuses[2] = &explain.WriteError{Err: redis.Error("OOM command not allowed")}
+		l.Refuses[3] = &explain.WriteError{Err: pool.ErrTimeout}
 		l.Refuses[4] = &guard.AbstainError{Cause: guard.Forbidden, Value: "+set"}
 		return l
 	}
@@ -301,7 +301,7 @@ func TestAMasterThatTakesNoWriteDoesNotCount(t *testing.T) {
 		t.Errorf("a new fleet: %+v", v)
 	}
 	l := looktest.Look(empty...)
-	l.Refuses[0] = &say.WriteError{Err: redis.Error("OOM command not allowed")}
+	l.Refuses[0] = &explain.WriteError{Err: redis.Error("OOM command not allowed")}
 	if v := l.Verdict(); !v.CanLock || !v.New || !strings.Contains(v.String(), "then 4 of 5 masters vote") {
 		t.Errorf("a new fleet with one that is full: %+v, %s", v, v)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -37,7 +37,9 @@ type Result struct {
 	err    error         // with Failed
 }
 
-func (r *Result) fail(err error) { r.State, r.Error, r.err = Failed, term.Clean(say.Short(err)), err }
+func (r *Result) fail(err error) {
+	r.State, r.Error, r.err = Failed, term.Clean(explain.Short(err)), err
+}
 
 // Tombstones replaces the holder's token by the operator's on all masters that can be reached, at once. ctx bounds
 // how long they have to answer.

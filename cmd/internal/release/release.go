@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/quorum"
 	tokens "github.com/redquorum/redquorum/internal/token"
@@ -112,7 +112,7 @@ func (r *releasing) run(ctx context.Context) error {
 		return err
 	}
 	if !r.yes {
-		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), say.SentenceOf(in))
+		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), explain.SentenceOf(in))
 		yes, err := app.Confirmed(ctx, r.a, question, r.intention())
 		if err == nil && !yes {
 			err = app.Usagef("not confirmed: the lock is left as it is")
@@ -131,7 +131,7 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 	case redlock.VerdictHeld:
 	case redlock.VerdictUnknown:
 		r.report.Outcome = app.OutcomeNoQuorum
-		return app.EndsWith(app.ExitNoQuorum, say.TooFew(in))
+		return app.EndsWith(app.ExitNoQuorum, explain.TooFew(in))
 	case redlock.VerdictFree:
 		r.report.Outcome = ReleaseNotHeld
 		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q: %s", key, in))
@@ -147,7 +147,7 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 		return app.EndsWith(app.ExitBusy, fmt.Errorf("%q is not released: %w", key, err))
 	}
 	r.report.noteHolder(&r.holder)
-	if operator, before := say.By(r.holder.Token); before {
+	if operator, before := explain.By(r.holder.Token); before {
 		r.report.By = operator
 		r.report.Outcome = ReleaseAlready
 		r.report.free(r.holder.TTL)
@@ -181,8 +181,8 @@ func (r *releasing) intention() string {
 func (r *releasing) act(ctx context.Context, need int) error {
 	bounded, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
-	r.report.By = tokens.Operator(say.LongestOperator)
-	results := Tombstones(bounded, r.masters, r.report.Key, r.holder.Token, say.NewToken(r.report.By))
+	r.report.By = tokens.Operator(explain.LongestOperator)
+	results := Tombstones(bounded, r.masters, r.report.Key, r.holder.Token, explain.NewToken(r.report.By))
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // of what was sent nothing is taken back
 	}
@@ -221,13 +221,13 @@ func (r *releasing) conclude(results []Result, need int) error {
 // tooFew says that the holder may go on: masters that refuse do so again, others may answer the next time.
 func (r *releasing) tooFew(done, need int) error {
 	text := fmt.Sprintf("%s, %d needed. Its holder may go on", r.report.doneOn(done), need)
-	refused, helps := 0, say.Helps{}
+	refused, helps := 0, explain.Helps{}
 	for i := range r.report.Masters {
 		m := &r.report.Masters[i]
 		if m.State != Failed {
 			continue
 		}
-		if a := say.Of(m.err); !a.Down && !a.Silent {
+		if a := explain.Of(m.err); !a.Down && !a.Silent {
 			refused++
 			helps.Add(a.Help, m.Master)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -40,10 +40,10 @@ func TestAReleaseThatMastersRefuseSaysSo(t *testing.T) {
 		errs []error
 		want string
 	}{
-		"down":     {[]error{rig.ErrRefused, rig.ErrRefused, nil}, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again"},
-		"silent":   {[]error{pool.ErrTimeout, rig.ErrRefused, nil}, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again"},
+		"down":     {[]error{testutil.ErrRefused, testutil.ErrRefused, nil}, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again"},
+		"silent":   {[]error{pool.ErrTimeout, testutil.ErrRefused, nil}, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again"},
 		"refusing": {[]error{oom, oom, nil}, "2 masters refused: replaced on 1 of 3 masters, 2 needed. Its holder may go on. Raise maxmemory on m1, m2, or make room there: locks need little."},
-		"both":     {[]error{oom, rig.ErrRefused, nil}, "1 master refused: replaced on 1 of 3 masters, 2 needed. Its holder may go on. Raise maxmemory on m1, or make room there: locks need little."},
+		"both":     {[]error{oom, testutil.ErrRefused, nil}, "1 master refused: replaced on 1 of 3 masters, 2 needed. Its holder may go on. Raise maxmemory on m1, or make room there: locks need little."},
 		"denied":   {[]error{denied, denied, denied}, "3 masters refused: replaced on 0 of 3 masters, 2 needed. Its holder may go on."},
 	} {
 		results := make([]Result, len(test.errs))

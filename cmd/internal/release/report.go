@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
@@ -86,7 +86,7 @@ func (r *ReleaseReport) sentence() string {
 	free := term.Seconds(time.Duration(r.FreeInMS) * time.Millisecond)
 	switch {
 	case r.Outcome == ReleaseAlready:
-		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), say.ByOperator(r.By), free)
+		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), explain.ByOperator(r.By), free)
 	case r.Outcome != ReleaseDone:
 		return ""
 	default:

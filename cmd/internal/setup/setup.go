@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
@@ -144,7 +144,7 @@ func newInitReport(look *observe.Look, wanted guard.Config) *InitReport {
 		f := &look.Facts[i]
 		row := initMaster{Address: f.Master}
 		if err := unasked(look, i); err != nil {
-			row.Error = term.Redacted(say.Short(err))
+			row.Error = term.Redacted(explain.Short(err))
 		} else if isMarked(f) {
 			row.Marker = observe.Settings(f.Marker.Fields)
 		}
@@ -232,7 +232,7 @@ func (o *initOptions) initialize(
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err})
+		return app.EndsWith(app.ExitNoQuorum, &explain.NoQuorumError{Err: err})
 	}
 	return nil
 }

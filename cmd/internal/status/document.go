@@ -1,8 +1,8 @@
 package status
 
 import (
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -42,7 +42,7 @@ type readerStatus struct {
 }
 
 func statusOf(in *redlock.Inspection, said string, shown func(string) string) keyStatus {
-	k := keyStatus{Key: in.Key, Verdict: say.VerdictNames[in.Verdict], Sentence: said}
+	k := keyStatus{Key: in.Key, Verdict: explain.VerdictNames[in.Verdict], Sentence: said}
 	for _, m := range in.Masters {
 		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
 		switch {

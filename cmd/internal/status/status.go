@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
@@ -159,7 +159,7 @@ func (s *statusView) look(ctx context.Context, keys []string) (code int, err err
 			return 0, app.InspectionError(ctx, err)
 		}
 		code = max(code, verdictCodes[in.Verdict])
-		said := say.Sentence(in, s.now())
+		said := explain.Sentence(in, s.now())
 		status := statusOf(in, said, s.token)
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
@@ -183,14 +183,14 @@ func render(b *bytes.Buffer, l term.Layout, in *redlock.Inspection, said string,
 	for _, m := range in.Masters {
 		switch h := m.Held; {
 		case m.Err != nil:
-			rows = append(rows, []string{m.Master, "✗ " + term.Clean(say.Short(m.Err))})
+			rows = append(rows, []string{m.Master, "✗ " + term.Clean(explain.Short(m.Err))})
 		case h == nil:
 			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
 		case h.Readers > 0:
 			rows = append(rows, rowsOfReaders(&m, shown)...)
 		default:
 			rows = append(rows, []string{
-				m.Master, rowHolder(h), say.RowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token)),
+				m.Master, rowHolder(h), explain.RowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token)),
 			})
 		}
 	}
@@ -223,7 +223,7 @@ func rowsOfReaders(m *redlock.MasterHold, shown func(string) string) [][]string 
 		if r.Owner != "" {
 			name = term.Printable(r.Owner)
 		}
-		rows = append(rows, []string{master, "reader " + name, say.RowTTL(r.TTL), trip, rowToken(shown(r.Token))})
+		rows = append(rows, []string{master, "reader " + name, explain.RowTTL(r.TTL), trip, rowToken(shown(r.Token))})
 	}
 	if more := m.Held.Readers - len(rows); more > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d readers more", more)})

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -20,18 +20,18 @@ var inspections = []struct {
 	name string
 	in   *redlock.Inspection
 }{
-	{"free", rig.Answer("invoices", redlock.VerdictFree, rig.Nothing(), rig.Nothing(), rig.Nothing())},
-	{"held", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))},
-	{"held-by-a-quorum", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 6500*time.Millisecond), rig.Silent(), rig.By("billing", 8*time.Second), rig.Silent(), rig.By("billing", 9*time.Second))},
-	{"left-over", rig.Answer("invoices", redlock.VerdictPartial, rig.By("billing", 300*time.Millisecond), rig.Nothing(), rig.Nothing())},
-	{"split", rig.Answer("invoices", redlock.VerdictSplit, rig.By("billing", 8*time.Second), rig.By("shop", 9*time.Second), rig.By("billing", 9*time.Second), rig.By("shop", 9*time.Second), rig.Nothing())},
-	{"silent", rig.Answer("invoices", redlock.VerdictUnknown, rig.Silent(), rig.Silent(), rig.By("billing", 9*time.Second))},
-	{"readers", rig.Answer("invoices", redlock.VerdictHeld, rig.Read(2, "report", "export"), rig.Read(7, "report", "export", "a", "b", "c", "d", "e"), rig.Silent())},
-	{"for-ever", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", -1), rig.By("billing", -1), rig.By("billing", -1))},
-	{"plain", rig.Answer("invoices", redlock.VerdictHeld, rig.Plain(), rig.Plain(), rig.Silent())},
-	{"sorted-set", rig.Answer("invoices", redlock.VerdictHeld, rig.Sorted(), rig.Sorted(), rig.Nothing())},
-	{"list", rig.Answer("invoices", redlock.VerdictPartial, rig.ListKey(), rig.ListKey(), rig.Nothing(), rig.Nothing(), rig.Nothing())},
-	{"foreign", rig.Answer("invoices\x1b[31m", redlock.VerdictHeld,
+	{"free", testutil.Answer("invoices", redlock.VerdictFree, testutil.Nothing(), testutil.Nothing(), testutil.Nothing())},
+	{"held", testutil.Answer("invoices", redlock.VerdictHeld, testutil.By("billing", 8*time.Second), testutil.By("billing", 9*time.Second), testutil.By("billing", 7*time.Second))},
+	{"held-by-a-quorum", testutil.Answer("invoices", redlock.VerdictHeld, testutil.By("billing", 6500*time.Millisecond), testutil.Silent(), testutil.By("billing", 8*time.Second), testutil.Silent(), testutil.By("billing", 9*time.Second))},
+	{"left-over", testutil.Answer("invoices", redlock.VerdictPartial, testutil.By("billing", 300*time.Millisecond), testutil.Nothing(), testutil.Nothing())},
+	{"split", testutil.Answer("invoices", redlock.VerdictSplit, testutil.By("billing", 8*time.Second), testutil.By("shop", 9*time.Second), testutil.By("billing", 9*time.Second), testutil.By("shop", 9*time.Second), testutil.Nothing())},
+	{"silent", testutil.Answer("invoices", redlock.VerdictUnknown, testutil.Silent(), testutil.Silent(), testutil.By("billing", 9*time.Second))},
+	{"readers", testutil.Answer("invoices", redlock.VerdictHeld, testutil.Read(2, "report", "export"), testutil.Read(7, "report", "export", "a", "b", "c", "d", "e"), testutil.Silent())},
+	{"for-ever", testutil.Answer("invoices", redlock.VerdictHeld, testutil.By("billing", -1), testutil.By("billing", -1), testutil.By("billing", -1))},
+	{"plain", testutil.Answer("invoices", redlock.VerdictHeld, testutil.Plain(), testutil.Plain(), testutil.Silent())},
+	{"sorted-set", testutil.Answer("invoices", redlock.VerdictHeld, testutil.Sorted(), testutil.Sorted(), testutil.Nothing())},
+	{"list", testutil.Answer("invoices", redlock.VerdictPartial, testutil.ListKey(), testutil.ListKey(), testutil.Nothing(), testutil.Nothing(), testutil.Nothing())},
+	{"foreign", testutil.Answer("invoices\x1b[31m", redlock.VerdictHeld,
 		redlock.MasterHold{Held: &redlock.Holder{Type: "list", TTL: -1, Stuck: true}},
 		redlock.MasterHold{Held: &redlock.Holder{Type: "string", Token: "other\x1b]0;client\a", TTL: -1, Stuck: true}},
 		redlock.MasterHold{Held: &redlock.Holder{Type: "string", Token: "other\x1b]0;client\a", TTL: -1, Stuck: true}})},
@@ -39,7 +39,7 @@ var inspections = []struct {
 
 // viewOn is a view that prints there.
 func viewOn(out io.Writer, asJSON bool, v statusView) *statusView {
-	v.Looks, v.wide, v.now = app.Looks{Out: out, JSON: asJSON}, func() term.Layout { return term.Layout{} }, rig.Soon
+	v.Looks, v.wide, v.now = app.Looks{Out: out, JSON: asJSON}, func() term.Layout { return term.Layout{} }, testutil.Soon
 	return &v
 }
 
@@ -47,7 +47,7 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range inspections {
 		var text, document bytes.Buffer
-		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
+		who := &testutil.FakeInspector{Answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
 		err := viewOn(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
 		if code := app.ExitCode(err); code != verdictCodes[test.in.Verdict] {
 			t.Errorf("%s: exit code %d, %v", test.name, code, err)
@@ -56,16 +56,16 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 			t.Errorf("%s: control characters: %q", test.name, text.String())
 		}
-		rig.Golden(t, "status-"+test.name, text.String()+document.String())
+		testutil.Golden(t, "status-"+test.name, text.String()+document.String())
 	}
 }
 
 func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 	t.Parallel()
-	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{
-		"a": rig.Answer("a", redlock.VerdictFree, rig.Nothing()),
-		"b": rig.Answer("b", redlock.VerdictUnknown, rig.Silent()),
-		"c": rig.Answer("c", redlock.VerdictSplit, rig.By("x", time.Second), rig.By("y", time.Second)),
+	who := &testutil.FakeInspector{Answers: map[string]*redlock.Inspection{
+		"a": testutil.Answer("a", redlock.VerdictFree, testutil.Nothing()),
+		"b": testutil.Answer("b", redlock.VerdictUnknown, testutil.Silent()),
+		"c": testutil.Answer("c", redlock.VerdictSplit, testutil.By("x", time.Second), testutil.By("y", time.Second)),
 	}}
 	for keys, want := range map[string]int{"a": 0, "c": 1, "a c": 1, "a b c": 69, "b c": 69} {
 		var out bytes.Buffer
@@ -82,7 +82,7 @@ func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 
 func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	t.Parallel()
-	in := rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))
+	in := testutil.Answer("invoices", redlock.VerdictHeld, testutil.By("billing", 8*time.Second), testutil.By("billing", 9*time.Second), testutil.By("billing", 7*time.Second))
 	var text, document bytes.Buffer
 	for _, w := range []*observe.WaitingStatus{
 		{},
@@ -91,7 +91,7 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 		{Count: 2, Clients: []observe.WaitingClient{{Client: "cq1\x1b[31m", Owner: "web\x1b[31m@host/1", ForMS: 61_000, Called: false}, {Client: "cq2", Owner: "", ForMS: 0, Called: true}}},
 		{Count: 120, Clients: []observe.WaitingClient{{Client: "a", Owner: "", ForMS: 9000, Called: false}, {Client: "b", Owner: "", ForMS: 8000, Called: false}, {Client: "c", Owner: "", ForMS: 7000, Called: false}, {Client: "d", Owner: "", ForMS: 6000, Called: false}, {Client: "e", Owner: "", ForMS: 5000, Called: false}, {Client: "f", Owner: "", ForMS: 4000, Called: false}}},
 	} {
-		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
+		who := &testutil.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
 		waiting := func(context.Context, string) *observe.WaitingStatus { return w }
 		for _, f := range []*statusView{viewOn(&text, false, statusView{who: who, waiting: waiting}), viewOn(&document, true, statusView{who: who, waiting: waiting})} {
 			if err := f.show(t.Context(), []string{"invoices"}, 0); err != nil {
@@ -102,5 +102,5 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 		t.Errorf("control characters: %q", text.String())
 	}
-	rig.Golden(t, "status-waiting", text.String()+document.String())
+	testutil.Golden(t, "status-waiting", text.String()+document.String())
 }

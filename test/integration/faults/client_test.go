@@ -17,7 +17,7 @@ import (
 	"unicode"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -89,7 +89,7 @@ func clientMain() int {
 func left() string {
 	var stacks []string
 	for deadline := time.Now().Add(leaveBound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if stacks = rig.Goroutines(rig.Library...); len(stacks) == 0 {
+		if stacks = testutil.Goroutines(testutil.Library...); len(stacks) == 0 {
 			return ""
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/rig"
+	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 var (
@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(clientMain())
 	}
-	rig.SideBySide(rowsAtOnce)
+	testutil.SideBySide(rowsAtOnce)
 	code := m.Run()
-	if err := rig.Leftover(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
+	if err := testutil.LeakCheck(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the rows:", err)
 		code = max(code, 1)
 	}

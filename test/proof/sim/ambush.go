@@ -99,7 +99,7 @@ func (w *world) refuse(client, master int, refused bool) {
 func (l *link) breakOff() {
 	l.mu.Lock()
 	over := l.closed || l.severed
-	l.deaf, l.severed = true, true
+	l.muted, l.severed = true, true
 	l.mu.Unlock()
 	if over {
 		return

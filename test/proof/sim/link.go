@@ -39,7 +39,7 @@ type link struct {
 	reset    bool          // the client's end is over
 	closed   bool          // the client has closed it
 	resets   bool          // its Close loses what is on its way
-	deaf     bool          // replies go nowhere
+	muted    bool          // replies go nowhere
 	// interrupted: the deadline of Read has passed.
 	interrupted bool
 	severed     bool // the master's end is over
@@ -168,7 +168,7 @@ func (l *link) atMaster(it item) {
 		l.net.trace.note(l.upward, it.fate.String())
 		l.net.count(func(s *Stats) { s.Cuts++ })
 		l.mu.Lock()
-		l.deaf, l.severed = true, true
+		l.muted, l.severed = true, true
 		l.mu.Unlock()
 		if it.fate == cutHalf {
 			_, _ = l.srv.Write(data[:len(data)/2])
@@ -284,10 +284,10 @@ func (l *link) read() {
 // answer puts a reply on its way.
 func (l *link) answer(reply []byte) {
 	l.mu.Lock()
-	n, deaf, greets := l.replies, l.deaf, l.replies < l.greeting
+	n, muted, greets := l.replies, l.muted, l.replies < l.greeting
 	l.replies++
 	l.mu.Unlock()
-	if deaf {
+	if muted {
 		return
 	}
 	d := roll(l.net.seed, chance.HashText("down"), uint64(l.client), uint64(l.node.index), l.number, n)

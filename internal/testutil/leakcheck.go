@@ -1,4 +1,4 @@
-package rig
+package testutil
 
 import (
 	"bytes"
@@ -65,10 +65,10 @@ func SideBySide(n int) {
 	}
 }
 
-// Leftover tells, at the end of a run of tests, what outlived them: goroutines of the
+// LeakCheck tells, at the end of a run of tests, what outlived them: goroutines of the
 // library or of the frames named, and child processes. It waits for what is on
 // its way out, for bound at the most.
-func Leftover(bound time.Duration, frames ...string) error {
+func LeakCheck(bound time.Duration, frames ...string) error {
 	frames = append(frames, Library...)
 	var err error
 	for deadline := time.Now().Add(bound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {

@@ -1,12 +1,12 @@
-// Package full puts the commands of redlock-demo together: the demonstrations, and those of redlock.
-package full
+// Package demoroot puts the commands of redlock-demo together: the demonstrations, and those of redlock.
+package demoroot
 
 import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/demo"
-	"github.com/redquorum/redquorum/cmd/internal/tree"
+	"github.com/redquorum/redquorum/cmd/internal/root"
 )
 
 // Demo is the program that shows Redlock at work, which is what it does without a command. It has the commands of
@@ -14,7 +14,7 @@ import (
 func Demo(a *app.App) *cobra.Command {
 	shared := &app.SharedFlags{}
 	demonstration := demo.New(a, shared)
-	root := &cobra.Command{
+	top := &cobra.Command{
 		Use:   "redlock-demo",
 		Short: "See a distributed lock on a quorum of Redis masters at work",
 		Long: `redlock-demo shows Redlock at work: demo sells an inventory, first without a
@@ -25,6 +25,6 @@ Without a command it runs "redlock-demo demo".`,
 		Example: demonstration.Example,
 		RunE:    demonstration.RunE,
 	}
-	root.Flags().AddFlagSet(demonstration.Flags())
-	return tree.Finished(root, a, shared, append(tree.Tools(a, shared), demo.New(a, shared)))
+	top.Flags().AddFlagSet(demonstration.Flags())
+	return root.Finished(top, a, shared, append(root.Tools(a, shared), demo.New(a, shared)))
 }

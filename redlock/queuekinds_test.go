@@ -47,7 +47,7 @@ func onEachLevel(t *testing.T, test func(t *testing.T, s *sim)) {
 func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 	t.Parallel()
 	for holder, hold := range sortsOfHolders {
-		for _, k := range sorts {
+		for _, k := range kinds {
 			t.Run(k.name+" waits for "+holder, func(t *testing.T) {
 				onEachLevel(t, func(t *testing.T, s *sim) {
 					held := hold(s, s.open())
@@ -68,7 +68,7 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 
 func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 	t.Parallel()
-	for _, k := range sorts {
+	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				held := sortsOfHolders["set"](s, s.open())
@@ -89,7 +89,7 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 
 func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	t.Parallel()
-	for _, k := range sorts {
+	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.T = t

@@ -1,5 +1,5 @@
-// Package rig is what tests of several rooms of the command share.
-package rig
+// Package testutil is what tests of several rooms of the command share.
+package testutil
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"unicode"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -64,10 +64,10 @@ func Parse[T any](t *testing.T, text string) (d T) {
 	return d
 }
 
-// The rig's, for tests that import this one.
+// Those of internal/testutil, for tests that import this one.
 var (
-	Eventually  = rig.Eventually
-	HeedSignals = rig.HeedSignals
+	Eventually  = testutil.Eventually
+	HeedSignals = testutil.HeedSignals
 )
 
 // WantOneLine asks that an error be fit for a terminal: what was typed is quoted in it

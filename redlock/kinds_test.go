@@ -16,54 +16,54 @@ import (
 
 type acquire = func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error)
 
-// A sort is a way to hold keys: what is promised of all of them is tested here.
-type sort struct {
+// A kind is a way to hold keys: what is promised of all of them is tested here.
+type kind struct {
 	name      string
 	lock, try acquire
 	release   *script.Script
 }
 
 var (
-	one = sort{
+	one = kind{
 		"one", func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.Lock(ctx, keys[0], opts...)
 		}, func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.TryLock(ctx, keys[0], opts...)
 		}, script.Release,
 	}
-	all    = sort{"all", (*redlock.Client).LockAll, (*redlock.Client).TryLockAll, script.ReleaseAll}
-	writer = sort{
+	all    = kind{"all", (*redlock.Client).LockAll, (*redlock.Client).TryLockAll, script.ReleaseAll}
+	writer = kind{
 		"writer", func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.RWMutex(keys[0]).Lock(ctx, opts...)
 		}, func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.RWMutex(keys[0]).TryLock(ctx, opts...)
 		}, script.Release,
 	}
-	reader = sort{
+	reader = kind{
 		"reader", func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.RWMutex(keys[0]).RLock(ctx, opts...)
 		}, func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.RWMutex(keys[0]).TryRLock(ctx, opts...)
 		}, script.ReaderRelease,
 	}
-	sorts = []sort{one, all, writer, reader}
+	kinds = []kind{one, all, writer, reader}
 
 	// slot is the plain lock of one of the keys: lockany_test.go tests how that is found.
-	slot = sort{"any", (*redlock.Client).LockAny, (*redlock.Client).TryLockAny, script.Release}
+	slot = kind{"any", (*redlock.Client).LockAny, (*redlock.Client).TryLockAny, script.Release}
 )
 
-// ab are the keys of the tests of all sorts.
+// ab are the keys of the tests of all kinds.
 var ab = []string{"a", "b"}
 
 // waits has a client wait for "a", or for both of "a" and "b".
-func (k sort) waits(s *sim, c *redlock.Client, opts ...redlock.LockOption) *queuer {
+func (k kind) waits(s *sim, c *redlock.Client, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return k.lock(c, ctx, ab, opts...) })
 }
 
-// onEachSort runs a test against five masters for each sort of lock.
-func onEachSort(t *testing.T, test func(t *testing.T, s *sim, k sort)) {
+// onEachKind runs a test against five masters for each kind of lock.
+func onEachKind(t *testing.T, test func(t *testing.T, s *sim, k kind)) {
 	t.Helper()
-	for _, k := range sorts {
+	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) { test(t, s, k) })
 		})
@@ -111,7 +111,7 @@ func (s *sim) wantOn(l *redlock.Lock, want int) {
 const foreign = "somebody-else"
 
 func TestAKeyOfAnotherTypeKeepsEverySortOut(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		for _, key := range ab {
 			s.do("HSET", key, "field", "value")
 		}
@@ -135,7 +135,7 @@ func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
 		"it polls and is fair": {redlock.WithTries(3), redlock.WithFairness()},
 	}
 	for state, expires := range map[string]bool{"somebody's sorted set": false, "a sorted set that expires": true} {
-		onEachSort(t, func(t *testing.T, s *sim, k sort) {
+		onEachKind(t, func(t *testing.T, s *sim, k kind) {
 			for _, key := range ab {
 				s.do("ZADD", key, 17, "player")
 				if expires {
@@ -157,13 +157,13 @@ func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
 	}
 }
 
-// Each sort of holder against each sort of contender, of the same client and of another.
+// Each kind of holder against each kind of contender, of the same client and of another.
 func TestReadersShareAndAllOthersExclude(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		same, other := s.open(), s.open()
-		for _, holder := range sorts {
-			for _, contender := range sorts {
+		for _, holder := range kinds {
+			for _, contender := range kinds {
 				for name, c := range map[string]*redlock.Client{"the same client": same, "another client": other} {
 					what := fmt.Sprintf("%s holds, %s of %s asks", holder.name, contender.name, name)
 					key := []string{"key"}
@@ -202,7 +202,7 @@ func TestReadersShareAndAllOthersExclude(t *testing.T) {
 // A lock that nobody else wants costs each master a command to get it and one to give it
 // back, however many keys it has.
 func TestAnUncontendedLockOfEverySortCostsTwoCommandsAMaster(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
 		want := map[string]int{"EVALSHA": 2}
 		if k.release == script.Release {
@@ -223,7 +223,7 @@ func TestAnUncontendedLockOfEverySortCostsTwoCommandsAMaster(t *testing.T) {
 
 // What frozen masters grant too late is released behind its own grant.
 func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
 		for _, cancelled := range []bool{false, true} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -253,7 +253,7 @@ func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 // An acquisition or extension that finds that the master does not know its script must
 // not be sent again behind the release of its lock.
 func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
 		forget := func() {
 			s.do("SCRIPT", "FLUSH")
@@ -290,7 +290,7 @@ func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 }
 
 func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *testing.T) {
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
 		acquiring, cancel := context.WithCancel(t.Context())
 		l := s.must(k.lock(c, acquiring, ab))
@@ -346,16 +346,16 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 	noLastKey := func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "DEL", l.Keys()[len(l.Keys())-1]) }
 	for _, test := range []struct {
 		how    string
-		sorts  []sort
+		kinds  []kind
 		forget func(s *sim, l *redlock.Lock)
 	}{
-		{"down when it was acquired", sorts, empty},
-		{"restarted empty", sorts, empty},
-		{"without its last key", sorts, noLastKey},
-		{"with another reader", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZREM", "a", l.Token()) }},
-		{"expired by itself", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
+		{"down when it was acquired", kinds, empty},
+		{"restarted empty", kinds, empty},
+		{"without its last key", kinds, noLastKey},
+		{"with another reader", []kind{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZREM", "a", l.Token()) }},
+		{"expired by itself", []kind{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
 	} {
-		for _, k := range test.sorts {
+		for _, k := range test.kinds {
 			t.Run(k.name+" "+test.how, func(t *testing.T) {
 				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 					if k.name == reader.name {
@@ -394,7 +394,7 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 // them: the others are released with it.
 func TestEverySortIsLostWithAMajorityOfAnyOfItsKeys(t *testing.T) {
 	t.Parallel()
-	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open(redlock.WithGuard(redlock.GuardOff))
 		held := ab[:1]
 		if k.name == all.name {

@@ -1,4 +1,4 @@
-package full
+package demoroot
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
 // FuzzArguments parses a command line, words separated by line feeds, without
@@ -16,11 +16,11 @@ func FuzzArguments(f *testing.F) {
 		root := Demo(&app.App{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 		cmd, words, err := root.Find(strings.Split(text, "\n"))
 		if err != nil {
-			rig.WantOneLine(t, err)
+			testutil.WantOneLine(t, err)
 			return
 		}
 		if err := cmd.ParseFlags(words); err != nil {
-			rig.WantOneLine(t, app.FlagError(cmd, err))
+			testutil.WantOneLine(t, app.FlagError(cmd, err))
 		}
 	})
 }

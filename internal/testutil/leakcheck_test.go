@@ -1,4 +1,4 @@
-package rig
+package testutil
 
 import (
 	"strings"
@@ -30,16 +30,16 @@ func TestGoroutinesAreFoundByWhatTheyRun(t *testing.T) {
 		defer close(done)
 		<-stay
 	}()
-	const frame = "rig.TestGoroutinesAreFoundByWhatTheyRun"
+	const frame = "testutil.TestGoroutinesAreFoundByWhatTheyRun"
 	if found := Goroutines(frame); len(found) != 1 || !strings.Contains(found[0], frame) {
 		t.Errorf("found %q", found)
 	}
-	if err := Leftover(20*time.Millisecond, frame); err == nil || !strings.HasPrefix(err.Error(), "1 goroutines:\n") {
+	if err := LeakCheck(20*time.Millisecond, frame); err == nil || !strings.HasPrefix(err.Error(), "1 goroutines:\n") {
 		t.Errorf("error %v", err)
 	}
 	close(stay)
 	<-done
-	if err := Leftover(time.Second, frame); err != nil {
+	if err := LeakCheck(time.Second, frame); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package say puts into words who holds a lock, why a master does not vote, and why there is no quorum.
-package say
+// Package explain puts into words who holds a lock, why a master does not vote, and why there is no quorum.
+package explain
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package tree puts the commands of redlock together. Package full adds the
+// Package root puts the commands of redlock together. Package demoroot adds the
 // demonstrations, of which redlock links nothing.
-package tree
+package root
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
-// Package rig is what tests of many packages share. It imports nothing of ours, so that
-// every package's tests may use it; what needs embedded masters is in rig/masters. Only
-// tests import them. Goroutines and Leftover find what outlives a test.
-package rig
+// Package testutil is what tests of many packages share. It imports nothing of ours, so that
+// every package's tests may use it; what needs embedded masters is in testutil/masters. Only
+// tests import them. Goroutines and LeakCheck find what outlives a test.
+package testutil
 
 import (
 	"testing"

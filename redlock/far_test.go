@@ -57,7 +57,7 @@ func TestLocksAtMastersThatAreFarAway(t *testing.T) {
 
 // lockFarAway does all that is done with a lock, with pauses between.
 func lockFarAway(t *testing.T, c *redlock.Client, key string, pause time.Duration) {
-	for range 5 {
+	for range 2 {
 		for _, lock := range []func(context.Context, string, ...redlock.LockOption) (*redlock.Lock, error){c.Lock, c.TryLock} {
 			time.Sleep(pause)
 			l, err := lock(t.Context(), key)

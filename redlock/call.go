@@ -37,7 +37,7 @@ func (t *call) end() {
 	c.calls.Put(t)
 }
 
-// want is what the waiting is told of a call.
+// want returns the call's request to the queue.
 func (l *Lock) want(tries int) waitqueue.Want {
 	claim := l.own.Claim()
 	return waitqueue.Want{

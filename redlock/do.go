@@ -127,8 +127,8 @@ type lostDuringError struct{ lost, err error }
 func (e *lostDuringError) Error() string   { return e.lost.Error() + "; " + e.err.Error() }
 func (e *lostDuringError) Unwrap() []error { return []error{e.lost, e.err} }
 
-// hideKinds keeps what fn brought back, but for the two sentinels that mean
-// that fn did not run: fn may have failed to acquire another lock.
+// hideKinds masks ErrTaken and ErrNoQuorum in fn's error: from Do they mean that fn did
+// not run.
 func hideKinds(err error) error {
 	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoQuorum) {
 		return &innerError{err}

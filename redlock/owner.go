@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// An owner is a lock as package hold sees it, which tells it what becomes of its hold.
-// It makes traces, log lines and public errors of that.
+// owner implements hold.Owner on a Lock: it turns events of the hold into traces, logs and
+// public errors.
 type owner Lock
 
 // Context implements hold.Owner. Where nobody listens it is nil.

@@ -12,10 +12,10 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// How the library tells its Trace. Nothing here may be called under a lock, but for
-// traceRenewal, which only makes what is told.
+// These functions report to the Trace. Only traceRenewal may be called under a lock: it makes
+// the report and sends nothing.
 
-// background stands for the context of what nobody made one for, boxed once.
+// background avoids converting context.Background() on each event.
 var background = context.Background()
 
 // orBackground is a context that may be given to a trace.

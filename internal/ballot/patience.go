@@ -1,9 +1,10 @@
 package ballot
 
-import "time"
+import (
+	"time"
 
-// mostLate is how late a timer may come in a process that has enough processor time.
-const mostLate = 5 * time.Millisecond
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
 
 // A patience counts how long a round has waited for the masters, in steps. If a step lasts
 // longer than its timer was set for, this process was held up, not the masters: their answers
@@ -28,7 +29,7 @@ func (p *patience) next(now time.Time) time.Duration {
 	late := now.Sub(p.due)
 	p.remaining -= p.step
 	step := min(p.remaining, closeTick)
-	if step <= 0 && late > mostLate {
+	if step <= 0 && late > pipeline.MostLate {
 		step = min(late, closeTick)
 		p.remaining = step
 	}

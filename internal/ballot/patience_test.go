@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 func TestATimerThatComesLateDoesNotGiveABallotUp(t *testing.T) {
@@ -15,7 +17,7 @@ func TestATimerThatComesLateDoesNotGiveABallotUp(t *testing.T) {
 		total time.Duration
 	}{
 		"in time":                  {120 * ms, nil, []time.Duration{50 * ms, 50 * ms, 20 * ms}, 120 * ms},
-		"a little late":            {50 * ms, []time.Duration{mostLate}, []time.Duration{50 * ms}, 55 * ms},
+		"a little late":            {50 * ms, []time.Duration{pipeline.MostLate}, []time.Duration{50 * ms}, 55 * ms},
 		"late on the way":          {120 * ms, []time.Duration{30 * ms}, []time.Duration{50 * ms, 50 * ms, 20 * ms}, 150 * ms},
 		"late at the end":          {50 * ms, []time.Duration{20 * ms}, []time.Duration{50 * ms, 20 * ms}, 90 * ms},
 		"late at the end twice":    {80 * ms, []time.Duration{0, 20 * ms, 10 * ms}, []time.Duration{50 * ms, 30 * ms, 20 * ms, 10 * ms}, 140 * ms},

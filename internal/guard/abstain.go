@@ -11,8 +11,8 @@ import (
 // A Cause is why a master may not vote, in a word or two. It is a text, so that redlock's error has the same fields.
 type Cause = string
 
-// The causes. Of those that apply the first is told, but that NotStandalone comes
-// behind NotConnected, and Forbidden behind Unreadable.
+// The causes, in order of precedence, except that NotStandalone comes behind NotConnected,
+// and Forbidden behind Unreadable.
 const (
 	NotConnected  Cause = "not connected"
 	NotMaster     Cause = "not a master"               // a replica

@@ -44,7 +44,7 @@ func (q *Acquisition) At(key string) { q.next().hold.aim(key) }
 // KeepOut is called before each pause: a writer that waits keeps new readers out.
 func (q *Acquisition) KeepOut() { q.intent.renew() }
 
-// End gives back what the call has at the masters, but for a hold.
+// End gives back what the call has at the masters, except a hold.
 func (q *Acquisition) End() {
 	q.giveBack()
 	q.intent.end()

@@ -232,9 +232,8 @@ func (a *attempt) unjudged(ctx context.Context) *quorum.Failure {
 	return f
 }
 
-// rollback releases what a failed attempt may have set, without waiting (L2). It calls no
-// other waiter: the caller tries again, or passes the turn on when it gives up. Who adopts
-// has no turn to pass on, and calls who waits.
+// rollback releases a failed attempt without waiting (L2). It wakes no waiter, as the caller
+// retries; only an adoption does.
 func (h *Hold) rollback() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -135,7 +135,7 @@ func (h *Hold) next() *Hold {
 	}
 }
 
-// Name is its key as the caller knows it, of several the first. The other keys are Others.
+// Name is its key as the caller knows it, or the first of several. Others are the rest.
 func (h *Hold) Name() string { return h.name }
 
 // Others are the keys after the first. The caller must not change them.

@@ -52,7 +52,7 @@ type Call struct {
 	Epoch        uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent         bool   // whether the master may have seen it, on any connection
 	Again        bool   // it had been written before, and may have been executed then
-	BatchRefused bool   // it was one command with others, which was refused: it is worth asking alone
+	BatchRefused bool   // its batch was refused; retry it alone
 
 	refusals uint8 // how often it was postponed, as far as the pause depends on that
 

@@ -117,9 +117,8 @@ func (p *Pipeline) complete(c *Call, err error) {
 	c.finish(err)
 }
 
-// Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
-// what was written. After a reset, a master that has stopped between a lock and its answer would
-// drop the release. Close blocks for as long as the dialer given by the caller takes
+// Close fails pending calls and waits for the goroutines. It closes without a reset, so that
+// releases already written are delivered. Close blocks for as long as the dialer given by the caller takes
 // to notice that its context ended, and credentialsGrace for a credentials callback; otherwise not
 // at all. It may be called more than once.
 func (p *Pipeline) Close() {

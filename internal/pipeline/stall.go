@@ -23,8 +23,8 @@ type stallWatch struct {
 	due    time.Time // when the timer is to come
 }
 
-// mostLate is by how much the timer of a process that has a processor may come late.
-const mostLate = 5 * time.Millisecond
+// MostLate is by how much the timer of a process that has a processor may come late.
+const MostLate = 5 * time.Millisecond
 
 func (w *stallWatch) init(s *session) { w.s = s }
 
@@ -58,7 +58,7 @@ func (w *stallWatch) check() {
 	received := w.s.received.Load()
 	now := time.Now()
 	late := now.Sub(w.due)
-	heldUp := late > mostLate
+	heldUp := late > MostLate
 	if heldUp {
 		w.since = w.since.Add(late)
 	}

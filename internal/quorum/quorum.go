@@ -25,7 +25,7 @@ type Outcome uint8
 const (
 	Open        Outcome = iota // not decided yet
 	Granted                    // a quorum said yes
-	Refused                    // too many said no, and without them a quorum were possible
+	Refused                    // no quorum, because masters said no
 	Unreachable                // failures alone rule a quorum out
 )
 

@@ -51,7 +51,12 @@ func (g *Monitor) Standings() []Standing {
 	all := make([]Standing, len(judged))
 	for i, s := range judged {
 		w := &g.masters[i].clock
-		all[i] = Standing{Standing: s, Grants: g.masters[i].noWrites(g.cfg.Masters[i].RoundTrip()) == nil, Deviation: w.last, DeviationAt: w.when}
+		all[i] = Standing{
+			Standing:    s,
+			Grants:      g.masters[i].noWrites(g.cfg.Masters[i].RoundTrip()) == nil,
+			Deviation:   w.last,
+			DeviationAt: w.when,
+		}
 		if w.meter != nil {
 			offset, _ := w.meter.Offset()
 			all[i].Offset = &offset

@@ -38,8 +38,8 @@ type ticket struct {
 	q      *localQueues
 	number uint64 // by when it came
 	key    string // of the local queue
-	// signal gets a value when the ticket becomes the first of its local queue, when the lock was
-	// released in this process, when a reader lets it in, and when the waiting is in vain.
+	// signal gets a value when the ticket becomes the first of its local queue, when the lock
+	// was released in this process, when a reader lets it in, and when the waiting is in vain.
 	signal chan struct{}
 	// calls are those of the pilots while the ticket is the first. There may be one of a key
 	// before.
@@ -63,8 +63,8 @@ func (q *localQueues) join(key string) *ticket {
 	return p
 }
 
-// move leaves the local queue for that of another key: behind the first there, who has begun, and
-// otherwise by when the call came. A call that moves would else wait for longest.
+// move re-queues the call in key's local queue by arrival order, but never before the first,
+// which has begun to contend.
 func (p *ticket) move(key string) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()

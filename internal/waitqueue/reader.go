@@ -25,8 +25,8 @@ func (q *reader) ask(ctx context.Context) event {
 func (q *reader) hear(WakeUp) bool { return true }
 
 // take implements queue. The pilot need not be asked alone: readers do not take votes from
-// each other. The others of the local queue come along, unless their turn came to nothing the last
-// time: then they come when the first is in.
+// each other. The others of the local queue follow at once, unless their last turn failed: then
+// they follow when the first is in.
 func (q *reader) take(ctx context.Context, _ bool) event {
 	w := q.w
 	if w.counts.collisions == 0 {

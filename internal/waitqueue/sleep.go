@@ -10,7 +10,7 @@ type waking uint8
 
 // Wakings.
 const (
-	byTimer   waking = iota // or since the pilot's calls are heard now
+	byTimer   waking = iota // or the subscription became ready
 	byRelease               // in this process
 	byPilot                 // it has called
 )

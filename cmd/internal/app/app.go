@@ -73,8 +73,8 @@ func (a *App) Say(message string) {
 	_, _ = a.Err.Write(b.Bytes()) // there is nowhere left to say that it failed
 }
 
-// Quiet is how long nobody is told of an outage who sits at no terminal: longer than the second that a new fleet of one
-// master waits before it is declared.
+// Quiet is how long an outage goes unreported when stderr is not a terminal. It is longer than the
+// second that a new fleet of one master waits before it is declared.
 const Quiet = ConnectBound
 
 // Write is for what cobra prints: help, versions, completions.
@@ -124,7 +124,7 @@ func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 	}
 }
 
-// skipBound is for how long whoever waits for a person may be looking elsewhere.
+// skipBound is how long skipped waits for a receiver.
 const skipBound = 50 * time.Millisecond
 
 // skipped tells whoever waits for a person to go on; false: nobody does.

@@ -269,8 +269,8 @@ func (c *Client) isClosed() bool { return c.group.Closing.Err() != nil }
 // and TryDo calls, but only for as long as their locks are valid. Then it unlocks
 // everything but locks WithUnlockOnly, a few thousand at a time, sends releases once more
 // that masters have refused, waits for the calls under way, which end soon, and then for the
-// answers of all masters, no longer than one operation does. All goroutines have ended when
-// Close returns. Later calls wait for the first.
+// answers of all masters: no longer than one operation does after the last answer of any, and
+// for 2 s at most. All goroutines have ended when Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	if err := c.check(context.Background()); err != nil {
 		return fmt.Errorf("redlock: close: %w", err)
@@ -303,7 +303,7 @@ func (c *Client) Close() error {
 	// A call that runs ends soon (see ballot.Wait), unless a trace holds it up. What it rolls
 	// back then is still sent.
 	c.group.Running.Wait(limit + 2*c.holds.EndTimeout(c.opts.maxTTL)) // timers may be late
-	c.group.InFlight.Wait(limit)
+	c.awaitAnswers(limit)
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
@@ -314,6 +314,27 @@ func (c *Client) Close() error {
 		return c.pool.Close()
 	}
 	return nil
+}
+
+// mostAnswers is how long Close waits for masters that go on answering.
+const mostAnswers = 2 * time.Second
+
+// awaitAnswers waits for the answers of all masters, until none has answered anything for limit.
+func (c *Client) awaitAnswers(limit time.Duration) {
+	answers := func() (n uint64) {
+		for _, m := range c.group.Masters {
+			n += m.Stats().Commands
+		}
+		return n
+	}
+	end := time.Now().Add(mostAnswers)
+	for before := answers(); !c.group.InFlight.Wait(min(limit, time.Until(end))) && time.Now().Before(end); {
+		now := answers()
+		if now == before {
+			return
+		}
+		before = now
+	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is

@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -88,6 +89,49 @@ func TestCloseReleasesManyLocks(t *testing.T) {
 		within(t, 3*time.Second, func() { _ = c.Close() })
 		s.Thaw(2, 3, 4)
 	})
+}
+
+// Masters may need longer for many releases than for one. While they go on answering, nothing that
+// Close has to send them is dropped.
+func TestCloseWaitsForMastersThatGoOnAnswering(t *testing.T) {
+	t.Parallel()
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		busy := &atomic.Bool{}
+		dial := s.Dialer()
+		c := s.open(redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &busyConn{Conn: conn, busy: busy}, nil
+		})))
+		lockMany(t, c, 1000)
+		busy.Store(true)
+		within(t, 2*time.Second, func() { _ = c.Close() })
+		busy.Store(false)
+		s.wantClean()
+	})
+}
+
+// A busyConn leads to a master that takes 100 kB a second while it is busy.
+type busyConn struct {
+	net.Conn
+	busy *atomic.Bool
+}
+
+func (c *busyConn) Write(b []byte) (n int, err error) {
+	for len(b) > 0 {
+		part := b[:min(len(b), 2000)]
+		if c.busy.Load() {
+			time.Sleep(time.Duration(len(part)) * 10 * time.Microsecond)
+		}
+		m, err := c.Conn.Write(part)
+		if n += m; err != nil {
+			return n, err
+		}
+		b = b[m:]
+	}
+	return n, nil
 }
 
 // One goroutine looks after all.

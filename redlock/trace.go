@@ -32,8 +32,9 @@ import (
 // goroutine, but for what Extend and Unlock tell.
 //
 // A function that panics ends the goroutine by which it is called, unless its caller
-// recovers. A lock that a call has acquired by then stays held, and is renewed, until
-// Close: nobody has it to unlock it. If Held panics, no more is told of that lock.
+// recovers. A lock that is held by then stays held, and is renewed, until Close: nobody
+// has it to unlock it. If Node panics, its attempt is rolled back. If Held panics, no more
+// is told of that lock.
 //
 // The Context in an event is the one that Begin or Held made of the caller's, for
 // spans or log fields. It is never nil. The library itself goes on under the

@@ -402,6 +402,33 @@ func TestLeadReturnsWhenATraceHasUnlockedItsLock(t *testing.T) {
 	})
 }
 
+// Node is told of a grant before anybody holds it: after a panic the keys are free.
+func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		panics := true
+		c := s.open(redlock.WithTrace(&redlock.Trace{Node: func(redlock.NodeInfo) {
+			if panics {
+				panic(errWork)
+			}
+		}}))
+		func() {
+			defer func() {
+				if r := recover(); r != errWork { //nolint:errorlint // it is the very one
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			_, _ = c.Lock(t.Context(), "key")
+		}()
+		panics = false
+		time.Sleep(time.Second)
+		if n := s.On("key"); n != 0 {
+			t.Errorf("%d masters have the key", n)
+		}
+		_ = c.Close()
+		s.wantClean()
+	})
+}
+
 // Whoever recovers from a panic of a trace has a lock that goes on, and is given back by Close alone.
 func TestALockWhoseTracePanicsIsHeldUntilClose(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {

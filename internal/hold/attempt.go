@@ -118,7 +118,7 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	}
 	unfenced, settled := (*quorum.Failure)(nil), false
 	if res.Outcome == quorum.Granted {
-		h.owner.Answered(h.owner.Context(), ask)
+		a.tellGrant(ask)
 		unfenced, settled = a.settle(ctx, ask, &res, now)
 	}
 	if settled {
@@ -142,6 +142,19 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 		h.owner.Answered(h.owner.Context(), ask)
 	}
 	return f
+}
+
+// tellGrant tells of a granted attempt, which nobody holds yet: if the listener panics, it is
+// rolled back.
+func (a *attempt) tellGrant(ask *wire.Ask) {
+	told := false
+	defer func() {
+		if !told {
+			a.hold.rollback()
+		}
+	}()
+	a.hold.owner.Answered(a.hold.owner.Context(), ask)
+	told = true
 }
 
 // settle makes a hold of a granted attempt, and tells of it. It fails if no validity is left, if

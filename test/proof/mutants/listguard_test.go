@@ -442,7 +442,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a Close that does not wait for answers",
 		breaks:  "L2: Close lets releases go out",
-		edits:   []edit{{"redlock/client.go", "	c.group.InFlight.Wait(limit)\n", ""}},
+		edits:   []edit{{"redlock/client.go", "	c.awaitAnswers(limit)\n", ""}},
 		foundBy: goTest{"./redlock", "TestCloseWaitsForTheAnswersOfAllMasters"},
 	},
 	{

@@ -116,6 +116,18 @@ var ofReleases = []mutant{
 		foundBy: goTest{"./redlock", "TestHandOverWaitsForARenewalThatIsLate"},
 	},
 	{
+		name:    "a Close that drops what masters that are busy have not read",
+		breaks:  "progress: Close gives back what is held",
+		edits:   []edit{{"redlock/client.go", "c.awaitAnswers(limit)", "c.group.InFlight.Wait(limit)"}},
+		foundBy: goTest{"./redlock", "TestCloseWaitsForMastersThatGoOnAnswering"},
+	},
+	{
+		name:    "a grant that stays behind where its listener panics",
+		breaks:  "L2: an attempt that fails is rolled back",
+		edits:   []edit{{"internal/hold/attempt.go", "if !told {", "if !told && false {"}},
+		foundBy: goTest{"./redlock", "TestAnAttemptWhoseTracePanicsIsRolledBack"},
+	},
+	{
 		name:   "a late release by a TTL that was never confirmed",
 		breaks: "progress: what was lost is free when its TTL is over",
 		edits: []edit{

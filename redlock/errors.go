@@ -285,7 +285,7 @@ const (
 type LostError struct {
 	Key    string // the first of several
 	Reason Reason
-	// Err is the last *QuorumError of a renewal; nil: there was none. It is for
+	// Err is the *QuorumError of the last renewal or of the release; nil: there was none. It is for
 	// people: errors.Is and errors.As do not reach it, since a lock that was lost
 	// is neither taken nor without a quorum.
 	Err error

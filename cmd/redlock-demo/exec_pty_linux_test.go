@@ -125,6 +125,22 @@ func TestACommandInAPipelineMayReadFromTheTerminal(t *testing.T) {
 	}
 }
 
+// With flock it would be in the foreground as long as the command.
+func TestWhatAPipelineWritesToATerminalThatIsLentComesAfterTheCommand(t *testing.T) {
+	t.Parallel()
+	c, dir := servers(t, 1), t.TempDir()
+	term := interactive(t, c, `cd `+dir+`; stty tostop
+		"$DEMO" exec k -- sh -c 'echo ready >/dev/tty; read line </dev/tty; echo "read $line"; until grep -q "^State:.T" /proc/$(cat pid)/status; do sleep 0.01; done; exit 3' |
+			sh -c 'echo $$ >pid; exec cat'
+		echo "ended: ${PIPESTATUS[*]}"`)
+	term.await(t, "ready")
+	term.press(t, "hello\n")
+	term.await(t, "ended: 3 0")
+	if _, text := term.end(t); !strings.Contains(text, "read hello") {
+		t.Errorf("%q", text)
+	}
+}
+
 // Whoever looks on is told, in time to do something, and told that it is over.
 func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ type Loss struct {
 	Reason Reason
 	// Planned: it ended as it was asked to.
 	Planned bool
-	// Failure is the last renewal's; nil: none failed.
+	// Failure is the last renewal's, or the release's; nil: none failed.
 	Failure *quorum.Failure
 	// Cause is the error that the owner has made of it: the contexts' cause.
 	Cause error

@@ -210,7 +210,9 @@ func (g *group) end(status syscall.WaitStatus) {
 		g.result.Signal = status.Signal()
 		g.result.Code = 128 + int(g.result.Signal)
 	}
-	g.terminal.takeBack(status.Signaled())
+	if g.terminal.takeBack(status.Signaled()) {
+		_ = syscall.Kill(0, syscall.SIGCONT) // others of this group that have used the terminal while it was lent
+	}
 	g.poll.Reset(lingerPoll)
 }
 

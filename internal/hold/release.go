@@ -162,7 +162,8 @@ func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Inst
 	case res.Outcome == quorum.Granted:
 		return res.Tally.OK, nil
 	case res.Gone():
-		l := &Loss{Reason: lossReason(&res), Failure: ask.Failure(h.name, quorum.NoQuorum, nil, h.manager.now().Sub(began))}
+		f := ask.Failure(h.name, quorum.NoQuorum, nil, h.manager.now().Sub(began))
+		l := &Loss{Reason: lossReason(&res), Failure: f}
 		l.Cause = h.owner.Cause(l)
 		return res.Tally.OK, &Problem{Loss: l}
 	default:

@@ -51,10 +51,10 @@ tokens and lease records stay as they are. It releases plain locks, and writers
 of read-write locks; not readers.
 
 Exit code: 0 when it was released, also if an operator had done so before; 1
-when nobody held it, or somebody else by then; 69 when too few masters answered
-or did not refuse, so that the holder may go on; 75 when it is held by what
-release does not touch; 64 for a mistake in the arguments or where it is not
-confirmed.`,
+when nobody held it, or somebody else by then; 69 when too few masters did it,
+since the others did not answer or refused, so that the holder may go on; 75
+when it is held by what release does not touch; 64 for a mistake in the
+arguments or where it is not confirmed.`,
 		Example: releaseExamples,
 
 		Args: app.OneKey,

@@ -86,7 +86,8 @@ func (r *ReleaseReport) sentence() string {
 	free := term.Seconds(time.Duration(r.FreeInMS) * time.Millisecond)
 	switch {
 	case r.Outcome == ReleaseAlready:
-		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), explain.ByOperator(r.By), free)
+		by := explain.ByOperator(r.By)
+		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), by, free)
 	case r.Outcome != ReleaseDone:
 		return ""
 	default:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // Pauses between two rounds of Lead, from the beginning of one to that of the next.
@@ -54,7 +56,7 @@ func (c *Client) Lead(ctx context.Context, key string, lead func(ctx context.Con
 		if reasons == nil {
 			logged, pause = nil, leastLeadPause
 		}
-		if err := c.rest(ctx, pause-time.Since(began)); err != nil {
+		if err := quorum.Pause(ctx, c.group.Closing, pause-time.Since(began), nil); err != nil {
 			return endedBy(ctx, fmt.Errorf("redlock: lead %q: %w", key, err))
 		}
 		pause = min(2*pause, mostLeadPause)
@@ -101,18 +103,4 @@ func refusalsOf(err error) []string {
 
 func isSubset(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
-}
-
-// rest pauses. An error says that ctx has ended, or that the client is closed.
-func (c *Client) rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.group.Closing.Done():
-		return ErrClosed
-	}
 }

@@ -82,7 +82,7 @@ func (q *Acquisition) All(ctx context.Context, holders bool) *quorum.Failure {
 		a.repeats = left
 		failed := a.askAll(ctx, holders)
 		if a.again != 0 {
-			failed.Cause = q.handle.hold.manager.pause(ctx, a.again)
+			failed.Cause = quorum.Pause(ctx, q.handle.hold.manager.cfg.Closing, a.again, nil)
 		}
 		if a.again == 0 || failed.Cause != nil {
 			return q.decided(failed)

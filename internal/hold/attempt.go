@@ -234,7 +234,7 @@ func (a *attempt) unjudged(ctx context.Context) *quorum.Failure {
 	f := &quorum.Failure{
 		Op: h.claim.Op().String(), Key: h.name, Others: len(h.Others()), Kind: quorum.NoQuorum,
 		Need: manager.cfg.Need, Total: len(manager.cfg.Masters), Elapsed: a.waited,
-		Note: "too few masters may vote, so none was asked", Cause: manager.interrupted(ctx),
+		Note: "too few masters may vote, so none was asked", Cause: quorum.Interrupted(ctx, manager.cfg.Closing),
 	}
 	now := manager.now()
 	for i := range manager.cfg.Masters {

@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -120,17 +119,6 @@ func (manager *Manager) now() drift.Instant { return manager.cfg.Clock.Now() }
 
 // closed reports whether the client's Close has begun.
 func (manager *Manager) closed() bool { return manager.cfg.Closing.Err() != nil }
-
-// interrupted is what has ended a call: its context, or Close; nil: nothing has.
-func (manager *Manager) interrupted(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if manager.closed() {
-		return context.Cause(manager.cfg.Closing)
-	}
-	return nil
-}
 
 // LoseAll is for the client's Close. It ends the contexts of all holds, waits for that, and
 // accepts no new ones. It returns the holds, and how long each was still valid. Their keys stay: see

@@ -59,17 +59,3 @@ func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time
 	}
 	return most+silent.Len() >= f.Need
 }
-
-// pause waits for d, or returns what ended the call.
-func (manager *Manager) pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-manager.cfg.Closing.Done():
-		return context.Cause(manager.cfg.Closing)
-	}
-}

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
@@ -21,4 +22,34 @@ type Group struct {
 	Closing   context.Context // the client's: its end ends every wait, with its cause
 	InFlight  Count           // attempts, and questions that some master has still to answer: Close waits for them
 	Running   Count           // calls that wait for a decision, and attempts, which may still roll back
+}
+
+// Interrupted is what has ended a call: its context, or the client's end, by its cause; nil:
+// nothing has.
+func Interrupted(ctx, closing context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if closing.Err() != nil {
+		return context.Cause(closing)
+	}
+	return nil
+}
+
+// Pause waits for d, or until ready is closed. It returns at once what has ended the call.
+func Pause(ctx, closing context.Context, d time.Duration, ready <-chan struct{}) error {
+	if cause := Interrupted(ctx, closing); cause != nil || d <= 0 {
+		return cause
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+	case <-closing.Done():
+	}
+	return Interrupted(ctx, closing)
 }

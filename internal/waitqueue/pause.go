@@ -155,33 +155,7 @@ func afterExpiry(left time.Duration, random *chance.Source, what string) time.Du
 
 // pause waits for d, or until ready is closed, or returns what ended the wait.
 func (r *Room) pause(ctx context.Context, d time.Duration, ready <-chan struct{}) error {
-	if cause := r.interrupted(ctx); cause != nil || d <= 0 {
-		return cause
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-r.cfg.Closing.Done():
-		return context.Cause(r.cfg.Closing)
-	}
-}
-
-// interrupted is what has ended a call's waiting: its context, or the client's end; nil:
-// nothing has.
-func (r *Room) interrupted(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if r.cfg.Closing.Err() != nil {
-		return context.Cause(r.cfg.Closing)
-	}
-	return nil
+	return quorum.Pause(ctx, r.cfg.Closing, d, ready)
 }
 
 // ends reports whether an answer's error is one that ended the waiting for it.

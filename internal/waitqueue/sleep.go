@@ -3,6 +3,8 @@ package waitqueue
 import (
 	"context"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A waking is what ended a pause.
@@ -36,7 +38,7 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 	}()
 	// In this order: a select would choose at random, and what it left would cut the next
 	// pause short.
-	if cause := w.room.interrupted(ctx); cause != nil {
+	if cause := quorum.Interrupted(ctx, w.room.cfg.Closing); cause != nil {
 		return byTimer, cause
 	}
 	if woken := w.heard(); woken != byTimer || d <= 0 {

@@ -112,8 +112,8 @@ func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 				if s == syscall.SIGINT && a.Skips.Load() && a.skipped() {
 					continue
 				}
+				cancel(&SignalError{s.(syscall.Signal)}) // before Stop, which may take its time
 				signal.Stop(signals)
-				cancel(&SignalError{s.(syscall.Signal)})
 			}
 		}
 	}()

@@ -21,7 +21,17 @@ var CheckCommands = [...][]any{
 	{"HMGET", Key, "run", "since", "replid", "db"},
 }
 
-// Mark is what ReadCheck returns while the master is the one that was judged.
+// Mark is what ReadCheck returns while the master is the one that was judged: without its history
+// where INFO said nothing of its replication.
+func (f Facts) Mark() string {
+	m := f.Marker
+	if f.Info.Role == "" {
+		m.Replid = ""
+	}
+	return m.Mark()
+}
+
+// Mark is what ReadCheck returns of a master with this marker and its history.
 func (m Marker) Mark() string { return mark(m.Run, m.Since, m.Replid, m.DB) }
 
 // mark is the same only for the same values.
@@ -38,8 +48,8 @@ func mark(values ...string) string {
 // ReadCheck makes a mark of the marker's fields, if the replies to CheckCommands come from a
 // master whose data has the history that the marker names; otherwise the mark is "". A
 // resynchronisation copies the marker, and leaves the process and the connection as they are.
-// The error is an error reply. If INFO is not permitted, the master was judged without a
-// history, and is checked without one.
+// The error is an error reply. If INFO is not permitted, the mark is one without a history:
+// that of a master that was judged without one, and of no other.
 func ReadCheck(replies [2]any) (string, error) {
 	info, _ := replies[0].([]byte)
 	refused, _ := replies[0].(redis.Error)
@@ -56,6 +66,7 @@ func ReadCheck(replies [2]any) (string, error) {
 	case len(fields) != 4, fields[0] == "" || fields[1] == "":
 		return "", nil
 	case refused != "":
+		fields[2] = ""
 	default:
 		if replid, ok := replidOf(info); !ok || fields[2] != "" && fields[2] != string(replid) {
 			return "", nil

@@ -19,6 +19,7 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 	}
 	right := texts(id, "1000", otherID, "0")
 	own := Marker{Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}.Mark()
+	unread := mark(id, "1000", "", "0") // is not the mark of a master whose history was judged
 	with := func(old, by string) any { return []byte(strings.Replace(info, old, by, 1)) }
 	for name, test := range map[string]struct {
 		replies [2]any
@@ -27,8 +28,8 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 	}{
 		"as it was judged":                     {replies: [2]any{[]byte(info), right}, mark: own},
 		"judged without a history":             {replies: [2]any{[]byte(info), texts(id, "1000", "", "0")}, mark: mark(id, "1000", "", "0")},
-		"INFO is not permitted":                {replies: [2]any{redis.Error("NOPERM this user has no permissions"), right}, mark: own},
-		"INFO is renamed":                      {replies: [2]any{redis.Error("ERR unknown command 'INFO'"), right}, mark: own},
+		"INFO is not permitted":                {replies: [2]any{redis.Error("NOPERM this user has no permissions"), right}, mark: unread},
+		"INFO is renamed":                      {replies: [2]any{redis.Error("ERR unknown command 'INFO'"), right}, mark: unread},
 		"another error of INFO":                {replies: [2]any{redis.Error("BUSY Redis is busy"), right}, err: true},
 		"an error of the marker":               {replies: [2]any{[]byte(info), redis.Error("WRONGTYPE")}, err: true},
 		"neither is permitted":                 {replies: [2]any{redis.Error("NOPERM"), redis.Error("NOPERM")}, err: true},

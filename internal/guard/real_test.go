@@ -211,10 +211,15 @@ func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
 	if answer.Since != at.Since || answer.Replid != other.replid || answer.Replid == "" {
 		t.Errorf("it answers %+v", answer)
 	}
-	wantVerdict(t, m.dial(c), Same)
-	want = mark(m.run, "0", other.replid, "0")
-	if got := m.check(); got != want {
-		t.Errorf("the check answers %q, want %q", got, want)
+	f = Facts{Info: Info{RunID: m.run}, Marker: m.dial(c)}
+	wantVerdict(t, f.Marker, Same)
+	if got := m.check(); got != want || f.Mark() != want {
+		t.Errorf("the check answers %q, want %q as %q", got, want, f.Mark())
+	}
+	// Who may ask has judged the history. Were INFO not permitted any longer, it would judge again.
+	f.Info = other.info()
+	if was := mark(m.run, "0", other.replid, "0"); f.Mark() != was || other.check() != was {
+		t.Errorf("to who may ask the check answers %q, want %q as %q", other.check(), was, f.Mark())
 	}
 	other.do("FLUSHALL")
 	if got := m.check(); got != "" {

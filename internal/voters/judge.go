@@ -89,7 +89,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 		j.from = before.from
 	}
 	if w.facts.Info.RunID != "" {
-		j.mark = w.facts.Marker.Mark()
+		j.mark = w.facts.Mark()
 	}
 	switch {
 	case s.Why != nil:

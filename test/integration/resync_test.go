@@ -24,13 +24,16 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 	t.Parallel()
 	const ttl = 5 * time.Second
 	for _, level := range levels {
-		for _, redial := range []bool{false, true} {
-			name := string(level) + ", living connection"
-			if redial {
-				name = string(level) + ", new connection"
+		for _, how := range []string{"living connection", "new connection", "INFO is denied meanwhile"} {
+			redial, deny := how == "new connection", how == "INFO is denied meanwhile"
+			if deny && level != redlock.GuardStrict { // in standard the master votes unguarded
+				continue
 			}
-			t.Run(name, func(t *testing.T) {
+			t.Run(string(level)+", "+how, func(t *testing.T) {
 				t.Parallel()
+				if deny {
+					redistest.Need(t, redistest.ACL)
+				}
 				atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}
 				p := startConfigured(t, atOnce, 3)
 				replica := redistest.Start(t, 1, atOnce).Masters[0]
@@ -44,7 +47,14 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				}
 
 				l := p.onTwo(first, ttl)
-				follow(t, p.servers[0].Do, replica.Addr())
+				if deny {
+					p.do(0, "ACL", "SETUSER", "default", "-info")
+					host, port, _ := net.SplitHostPort(replica.Addr())
+					p.do(0, "REPLICAOF", host, port)
+					eventually(t, "it has the replica's data", func() bool { return p.value(0, "key") == "" })
+				} else {
+					follow(t, p.servers[0].Do, replica.Addr())
+				}
 				p.do(0, "REPLICAOF", "NO", "ONE")
 				if got := p.value(0, "key"); got != "" {
 					t.Fatalf("the master has not forgotten its lock: %q", got)
@@ -55,6 +65,10 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				// Now 0 and 2 are free.
 				for range 20 {
 					notBeside(t, l, second)
+				}
+				if deny {
+					awaitWhy(t, second, 0, guard.Unreadable, "+info")
+					p.do(0, "ACL", "SETUSER", "default", "+info")
 				}
 				awaitWhy(t, second, 0, guard.Quarantined, "another history")
 				testutil.Within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })

@@ -470,6 +470,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker"},
 	},
 	{
+		name:    "a check without INFO that counts where the history was judged",
+		breaks:  "S1: a vote counts with its check, and with the whole of it",
+		edits:   []edit{{"internal/guard/check.go", "		fields[2] = \"\"\n", ""}, {"internal/guard/check.go", "		m.Replid = \"\"\n", ""}},
+		foundBy: goTest{"./internal/guard", "TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker"},
+	},
+	{
 		name:    "a refusal of INFO that passes and is taken for one that does not",
 		breaks:  "guard: a master that is away for a moment is asked again, and does not vote unguarded",
 		edits:   []edit{{"internal/guard/check.go", "strings.HasPrefix(said, \"section (\") && strings.HasSuffix(said, \") is not supported\")", "said != \"\""}},

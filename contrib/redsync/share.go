@@ -24,9 +24,10 @@ type share struct {
 
 // An openedClient serves every Redsync of the same go-redis clients.
 type openedClient struct {
-	client *redlock.Client
-	ids    []string // of the go-redis clients, in the order of the masters
-	users  int      // guarded by openedMu
+	client  *redlock.Client
+	masters []goredislib.UniversalClient // kept, so that no other go-redis client gets the address of one
+	ids     []string                     // of them: their addresses
+	users   int                          // guarded by openedMu
 }
 
 var (
@@ -62,7 +63,7 @@ func newShare(pools []redis.Pool) (*share, error) {
 		if err != nil {
 			return nil, fmt.Errorf("redsync: %w", err)
 		}
-		o = &openedClient{client: client, ids: ids}
+		o = &openedClient{client: client, masters: masters, ids: ids}
 		opened[key] = o
 	}
 	o.users++

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	upstreamredis "github.com/go-redsync/redsync/v4/redis"
 	goredislib "github.com/redis/go-redis/v9"
@@ -199,6 +200,24 @@ func TestTheFirstLocksContextDoesNotEndTheClient(t *testing.T) {
 	f.wantOK(first.Extend())
 	f.must(rs.NewMutex("second").Lock())
 	f.must(rs.Close())
+}
+
+// A client that is never closed is found again by the addresses of its go-redis clients. Were these
+// collected, others could get their addresses, and locks of other servers.
+func TestNoOtherGoRedisClientGetsTheClientOfOneThatIsGone(t *testing.T) {
+	f := startFleet(t, 1)
+	gone := func() weak.Pointer[goredislib.Client] {
+		client := goredislib.NewClient(&goredislib.Options{Addr: f.Masters[0].Addr()})
+		f.must(redsync.New(goredis.NewPool(client)).NewMutex("lock").Lock())
+		f.must(client.Close())
+		return weak.Make(client)
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if gone.Value() == nil {
+		t.Error("its address is free for another one")
+	}
 }
 
 // What a program keeps that never closes, as the documentation of New says.

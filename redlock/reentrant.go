@@ -76,19 +76,26 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *L
 	if refusal != hold.NotRefused {
 		return nil, refusalError(refusal, key)
 	}
+	leaves := again.handle.Leave
+	defer func() {
+		if leaves != nil { // a trace panics
+			leaves()
+		}
+	}()
 	var err error
 	if longer {
 		err = again.Extend(ctx)
 	}
 	if err != nil {
-		again.handle.Leave()
-		if errors.Is(err, ErrLost) {
-			return nil, nil
-		}
-		again = nil
+		leaves()
+		leaves, again = nil, nil
+	}
+	if errors.Is(err, ErrLost) {
+		return nil, nil
 	}
 	call := c.traceBegin(ctx, wire.OpLock, wanted, nil, false)
 	c.traceWait(call, wire.OpLock, wanted.Key(), again, 0, sinceStart(began), err)
+	leaves = nil
 	return again, err
 }
 

@@ -402,30 +402,69 @@ func TestLeadReturnsWhenATraceHasUnlockedItsLock(t *testing.T) {
 	})
 }
 
+// recovered runs what panics in a trace.
+func recovered(t *testing.T, do func()) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != errWork { //nolint:errorlint // it is the very one
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	do()
+}
+
 // Node is told of a grant before anybody holds it: after a panic the keys are free.
 func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		panics := true
-		c := s.open(redlock.WithTrace(&redlock.Trace{Node: func(redlock.NodeInfo) {
-			if panics {
+	for what, at := range map[string]int{"a vote": 1, "the last vote": 5, "the second round of a fencing token": 6} {
+		t.Run(what, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				told := 0
+				c := s.open(redlock.WithTrace(&redlock.Trace{Node: func(redlock.NodeInfo) {
+					if told++; told == at {
+						panic(errWork)
+					}
+				}}))
+				s.spread("key")
+				recovered(t, func() { _, _ = c.Lock(t.Context(), "key", redlock.WithFencing()) })
+				time.Sleep(time.Second)
+				if n := s.On("key"); n != 0 {
+					t.Errorf("%d masters have the key", n)
+				}
+				_ = c.Close()
+				s.wantNoLocks()
+			})
+		})
+	}
+}
+
+// The call has acquired nothing: the outer handle is the only one as before.
+func TestAReentrantCallWhoseTracePanicsLeavesNoHandle(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		armed := ""
+		tell := func(where string) {
+			if where == armed {
+				armed = ""
 				panic(errWork)
 			}
-		}}))
-		func() {
-			defer func() {
-				if r := recover(); r != errWork { //nolint:errorlint // it is the very one
-					t.Errorf("recovered %v", r)
-				}
-			}()
-			_, _ = c.Lock(t.Context(), "key")
-		}()
-		panics = false
-		time.Sleep(time.Second)
-		if n := s.On("key"); n != 0 {
-			t.Errorf("%d masters have the key", n)
 		}
-		_ = c.Close()
-		s.wantClean()
+		c := s.open(redlock.WithTrace(&redlock.Trace{
+			Begin:  func(ctx context.Context, _ redlock.BeginInfo) context.Context { tell("Begin"); return ctx },
+			Node:   func(redlock.NodeInfo) { tell("Node") },
+			Extend: func(redlock.ExtendInfo) { tell("Extend") },
+			Wait:   func(redlock.WaitInfo) { tell("Wait") },
+		}))
+		for _, where := range []string{"Begin", "Node", "Extend", "Wait"} {
+			recovered(t, func() {
+				_ = c.Do(t.Context(), "key", func(ctx context.Context) error {
+					armed = where
+					_, err := c.Lock(ctx, "key", redlock.WithReentrancy(), redlock.WithTTL(time.Minute))
+					return err
+				})
+			})
+			if time.Sleep(time.Second); s.On("key") != 0 {
+				t.Fatalf("%s: the key is not free", where)
+			}
+		}
 	})
 }
 
@@ -433,14 +472,7 @@ func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
 func TestALockWhoseTracePanicsIsHeldUntilClose(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithTrace(&redlock.Trace{Held: func(context.Context, *redlock.Lock) context.Context { panic(errWork) }}))
-		func() {
-			defer func() {
-				if r := recover(); r != errWork { //nolint:errorlint // it is the very one
-					t.Errorf("recovered %v", r)
-				}
-			}()
-			_, _ = c.Lock(t.Context(), "key")
-		}()
+		recovered(t, func() { _, _ = c.Lock(t.Context(), "key") })
 		time.Sleep(time.Minute)
 		if s.On("key") < 3 {
 			t.Error("the lock is not held")

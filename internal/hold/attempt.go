@@ -116,15 +116,15 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	if a.take != nil {
 		a.take.Answer = ask.PilotSaid()
 	}
-	unfenced, settled := (*quorum.Failure)(nil), false
+	var unfenced *quorum.Failure
 	if res.Outcome == quorum.Granted {
-		a.tellGrant(ask)
-		unfenced, settled = a.settle(ctx, ask, &res, now)
+		var settled bool
+		if unfenced, settled = a.settle(ctx, ask, &res, now); settled {
+			return nil
+		}
+	} else {
+		h.rollback()
 	}
-	if settled {
-		return nil
-	}
-	h.rollback()
 	if manager.closed() {
 		cause = context.Cause(manager.cfg.Closing)
 	}
@@ -144,25 +144,19 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	return f
 }
 
-// tellGrant tells of a granted attempt, which nobody holds yet: if the listener panics, it is
-// rolled back.
-func (a *attempt) tellGrant(ask *wire.Ask) {
-	told := false
-	defer func() {
-		if !told {
-			a.hold.rollback()
-		}
-	}()
-	a.hold.owner.Answered(a.hold.owner.Context(), ask)
-	told = true
-}
-
-// settle makes a hold of a granted attempt, and tells of it. It fails if no validity is left, if
-// the fencing token cannot be settled, or if the client is closed.
+// settle makes a hold of a granted attempt, and tells of both. It rolls the attempt back if no
+// validity is left, if the fencing token cannot be settled, if the client is closed, and if a
+// listener panics before anybody holds the lock.
 func (a *attempt) settle(
 	ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant,
 ) (unfenced *quorum.Failure, settled bool) {
 	h := a.hold
+	defer func() {
+		if !settled {
+			h.rollback()
+		}
+	}()
+	h.owner.Answered(h.owner.Context(), ask)
 	if now.Sub(h.life.start) >= h.manager.cfg.Validity(h.claim.TTL) {
 		return nil, false
 	}
@@ -172,11 +166,10 @@ func (a *attempt) settle(
 		}
 	}
 	h.life.agreed = uint8(res.Tally.OK)
-	if !h.manager.renewer.add(h) {
-		return nil, false
+	if settled = h.manager.renewer.add(h); settled {
+		h.tellHeld()
 	}
-	h.tellHeld()
-	return nil, true
+	return nil, settled
 }
 
 // failure is why a decided attempt has failed.

@@ -90,12 +90,9 @@ var general = []mutant{
 		foundBy: simulation{"guarded", history.Overlap, 20},
 	},
 	{
-		name:   "rollback on the caller's context",
-		breaks: "L2: an attempt that failed is rolled back, also when its caller has given up",
-		edits: []edit{{"internal/hold/attempt.go", "	h.rollback()\n	if manager.closed() {", `	if ctx.Err() == nil {
-		h.rollback()
-	}
-	if manager.closed() {`}},
+		name:    "rollback on the caller's context",
+		breaks:  "L2: an attempt that failed is rolled back, also when its caller has given up",
+		edits:   []edit{{"internal/hold/attempt.go", "	} else {\n		h.rollback()\n", "	} else if ctx.Err() == nil {\n		h.rollback()\n"}},
 		foundBy: simulation{"litter", history.Litter, 5},
 	},
 	{

@@ -24,7 +24,7 @@ var ofListeners = []mutant{
 		name:   "a trace that hears of a hold before it is one",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n"},
+			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.tellHeld()\n	}\n", "	h.tellHeld()\n	settled = h.manager.renewer.add(h)\n"},
 			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
 			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},
@@ -34,7 +34,7 @@ var ofListeners = []mutant{
 		name:   "a lock that Trace.Held gives back, and that goes on",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n	h.tellHeld()\n", "	h.tellHeld()\n	if !h.manager.renewer.add(h) {\n		return nil, false\n	}\n"},
+			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.tellHeld()\n	}\n", "	h.tellHeld()\n	settled = h.manager.renewer.add(h)\n"},
 			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
 			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},

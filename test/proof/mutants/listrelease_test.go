@@ -124,8 +124,14 @@ var ofReleases = []mutant{
 	{
 		name:    "a grant that stays behind where its listener panics",
 		breaks:  "L2: an attempt that fails is rolled back",
-		edits:   []edit{{"internal/hold/attempt.go", "if !told {", "if !told && false {"}},
+		edits:   []edit{{"internal/hold/attempt.go", "	defer func() {\n		if !settled {\n			h.rollback()\n		}\n	}()\n	h.owner.Answered(h.owner.Context(), ask)\n", "	h.owner.Answered(h.owner.Context(), ask)\n	defer func() {\n		if !settled {\n			h.rollback()\n		}\n	}()\n"}},
 		foundBy: goTest{"./redlock", "TestAnAttemptWhoseTracePanicsIsRolledBack"},
+	},
+	{
+		name:    "a further handle that stays where a trace panics",
+		breaks:  "progress: the Unlock of the last handle releases",
+		edits:   []edit{{"redlock/reentrant.go", "		if leaves != nil { // a trace panics\n", "		if false {\n"}},
+		foundBy: goTest{"./redlock", "TestAReentrantCallWhoseTracePanicsLeavesNoHandle"},
 	},
 	{
 		name:   "a late release by a TTL that was never confirmed",

@@ -37,6 +37,7 @@ func TestExecIsInterruptedWhileItWaits(t *testing.T) {
 	do(t, c.Masters, "SET", "k", "of-some-other-client", "PX", hourInMS)
 	for s, name := range map[syscall.Signal]string{
 		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT",
+		syscall.SIGALRM: "SIGALRM", syscall.SIGUSR1: "SIGUSR1", syscall.SIGBUS: "SIGBUS",
 	} {
 		r := start(t, c, "--verbose", "k", "--", "echo", "it ran")
 		r.stderr.await(t, "waiting")

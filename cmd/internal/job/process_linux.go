@@ -2,6 +2,8 @@ package job
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"os"
 	"os/signal"
 	"strconv"
@@ -51,17 +53,17 @@ func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // Linux 3.4
 }
 
-// processOf reads /proc. false: nothing of that number runs.
-func processOf(pid string) (p process, ok bool) {
+// processOf reads /proc. The error is ESRCH of one that has ended.
+func processOf(pid string) (p process, err error) {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	// The name between them may hold any character.
 	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if err != nil || begin < 0 || end < begin {
-		return p, false
+		return p, cmp.Or(err, error(syscall.ESRCH))
 	}
 	fields := strings.Fields(string(stat[end+1:]))
 	if len(fields) < 20 {
-		return p, false
+		return p, syscall.ESRCH
 	}
 	number := func(i int) int {
 		n, _ := strconv.Atoi(fields[i])
@@ -73,7 +75,10 @@ func processOf(pid string) (p process, ok bool) {
 		parent: number(1), group: number(2), session: number(3), suspended: fields[0] == "T" || fields[0] == "t",
 	}
 	// Of a process without a first thread others may run still.
-	return p, err == nil && (fields[0] != "Z" && fields[0] != "X" || number(17) > 1)
+	if err == nil && (fields[0] == "Z" || fields[0] == "X") && number(17) <= 1 {
+		err = syscall.ESRCH
+	}
+	return p, err
 }
 
 // alive reports whether it still is what it was: it has not ended, and has not left its
@@ -82,14 +87,14 @@ func (p process) alive() bool {
 	if p.pid < 0 {
 		return membersOf(-p.pid) != nil
 	}
-	now, ok := processOf(strconv.Itoa(p.pid))
-	return ok && now.id == p.id && now.session == p.session
+	now, err := processOf(strconv.Itoa(p.pid))
+	return err == nil && now.id == p.id && now.session == p.session
 }
 
 // parentOf reads /proc.
 func parentOf(pid int) (int, bool) {
-	p, ok := processOf(strconv.Itoa(pid))
-	return p.parent, ok
+	p, err := processOf(strconv.Itoa(pid))
+	return p.parent, err == nil
 }
 
 // A family is all that descends from this process, but for children that it had before the command, and for theirs.
@@ -109,11 +114,15 @@ func newFamily() *family {
 }
 
 // look finds those that have not ended: here are those of our session, left are those that have left it, as daemons do.
-// Where it is blind, the command's group stands for all.
+// Where it is blind, the command's group stands for all. Where it is so for a moment, as without a free descriptor, it
+// finds one of whom nothing is known.
 func (f *family) look(group int) (here, left []process) {
-	all, ok := descendants()
-	if !ok {
+	all, err := descendants()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
 		return membersOf(group), nil
+	case err != nil:
+		return []process{{name: err.Error()}}, nil
 	}
 	ours, _ := unix.Getsid(0)
 	before := map[int]bool{}
@@ -133,31 +142,37 @@ func (f *family) look(group int) (here, left []process) {
 	return here, left
 }
 
-// descendants are all processes that descend from this one, parents before children. false: /proc does not tell, or has
-// the numbers of another namespace.
-func descendants() (all []process, ok bool) {
+// descendants are all processes that descend from this one, parents before children. The error is
+// errors.ErrUnsupported where /proc does not tell, or has the numbers of another namespace.
+func descendants() (all []process, err error) {
 	self := os.Getpid()
 	if name, err := os.Readlink("/proc/self"); err != nil || name != strconv.Itoa(self) {
-		return nil, false
+		return nil, errors.ErrUnsupported
 	}
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	defer func() { _ = dir.Close() }()
-	names, _ := dir.Readdirnames(-1)
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
 	children := map[int][]process{}
 	for _, name := range names {
 		if name[0] < '0' || name[0] > '9' {
 			continue
 		}
-		if p, ok := processOf(name); ok {
+		switch p, err := processOf(name); {
+		case err == nil:
 			children[p.parent] = append(children[p.parent], p)
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
+			return nil, err // and not where it has ended, or is hidden
 		}
 	}
 	all = children[self]
 	for i := 0; i < len(all); i++ {
 		all = append(all, children[all[i].pid]...)
 	}
-	return all, true
+	return all, nil
 }

@@ -2,13 +2,17 @@ package job
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redquorum/redquorum/internal/testutil"
 )
@@ -44,16 +48,43 @@ func TestAProcessWithoutItsFirstThreadHasNotEnded(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	pid := strconv.Itoa(cmd.Process.Pid)
-	p, ok := processOf(pid)
-	if !ok || p.pid != cmd.Process.Pid || p.parent != os.Getpid() {
-		t.Errorf("%+v, %v", p, ok)
+	p, err := processOf(pid)
+	if err != nil || p.pid != cmd.Process.Pid || p.parent != os.Getpid() {
+		t.Errorf("%+v, %v", p, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	testutil.Eventually(t, "a zombie has ended", func() bool { _, ok := processOf(pid); return !ok })
+	testutil.Eventually(t, "a zombie has ended", func() bool {
+		_, err := processOf(pid)
+		return errors.Is(err, syscall.ESRCH)
+	})
 	if p.alive() {
 		t.Error("it is alive")
 	}
 	_ = cmd.Wait()
+}
+
+// Who cannot be looked at for a moment may be there: what is left out of such a look would go on without the lock.
+func TestALookWithoutAFreeDescriptorFindsSomebody(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	f := newFamily()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	here, _ := f.look(-1)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if len(here) != 1 || here[0].pid != 0 || !strings.Contains(listOf(here), syscall.EMFILE.Error()) {
+		t.Errorf("it finds %q", listOf(here))
+	}
+	if here, left := f.look(-1); here != nil || left != nil {
+		t.Errorf("then it finds %v, %v", here, left)
+	}
 }

@@ -19,13 +19,16 @@ type process struct {
 
 // An id names a process: another may have the same number later.
 type id struct {
-	pid   int    // negative: of a group
+	pid   int    // negative: of a group; 0: of those that could not be looked at
 	start string // when it was started
 }
 
 func (p process) String() string {
-	if p.pid < 0 {
+	switch {
+	case p.pid < 0:
 		return fmt.Sprintf("process group %d", -p.pid)
+	case p.pid == 0:
+		return "who it is cannot be seen: " + p.name
 	}
 	return fmt.Sprintf("pid %d (%s)", p.pid, p.name)
 }

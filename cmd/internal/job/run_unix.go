@@ -3,6 +3,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ func (c *Command) Run() (Result, error) {
 	children := make(chan os.Signal, 1) // one that waits is enough: reap takes all
 	signal.Notify(children, syscall.SIGCHLD)
 	defer signal.Stop(children)
-	Listen(c.Signals, further...)
+	Listen(c.Signals, ofTerminal...)
 
 	g := &group{Command: c, terminal: openTerminal(), family: newFamily(), refused: map[id]bool{}}
 	defer g.terminal.close()
@@ -41,25 +42,22 @@ func (c *Command) Run() (Result, error) {
 	return g.result, nil
 }
 
-// Ending are the signals that ask a process to end, and those at which a Go program would end with the states of its
-// goroutines and code 2.
-var Ending = []os.Signal{
+// Ending are the signals that would end another program: it was asked to end, or has set itself a limit. At some of them
+// a Go program would end with the states of its goroutines and code 2, and others it would not heed.
+var Ending = append([]os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS,
-}
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,
+	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
+}, ofThisSystem...)
 
 // Writing are those that a process gets for what it has written itself.
 var Writing = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
 
 // NameOf returns the name of a signal: SIGINT.
-func NameOf(s syscall.Signal) string { return unix.SignalName(s) }
+func NameOf(s syscall.Signal) string { return cmp.Or(unix.SignalName(s), s.String()) }
 
-// further are the signals that are forwarded beside those of Ending: all others that would end this process, and leave
-// the command without its lock, and those of a terminal.
-var further = append([]os.Signal{
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGCONT,
-	syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,
-	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
-}, ofThisSystem...)
+// ofTerminal are the signals that are forwarded beside those of Ending.
+var ofTerminal = []os.Signal{syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGCONT}
 
 // A group is a command that was started, and all that it starts itself. It is
 // used by one goroutine, which also reaps: no process number is used after it
@@ -382,7 +380,7 @@ func (g *group) halt() (process, bool) {
 			if p.suspended || slices.ContainsFunc(g.halted, func(h process) bool { return h.id == p.id }) {
 				continue
 			}
-			if errors.Is(p.signal(syscall.SIGSTOP), syscall.EPERM) {
+			if p.pid == 0 || errors.Is(p.signal(syscall.SIGSTOP), syscall.EPERM) {
 				return p, false
 			}
 			g.halted, again = append(g.halted, p), true

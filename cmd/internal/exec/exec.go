@@ -197,6 +197,10 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	path, err := job.Find(argv[0]) // before anything is locked for it
 	if err != nil {
 		err = cannotRun(argv[0], err)
+	} else if err = job.Room(); err != nil {
+		err = app.EndsWith(app.ExitOS, err)
+	}
+	if err != nil {
 		if o.json {
 			return (&execution{narrator: &narrator{}, key: key}).report(a.Err, err)
 		}

@@ -59,3 +59,6 @@ func (c *Command) Run() (Result, error) {
 		}
 	}
 }
+
+// Room is not looked at here.
+func Room() error { return nil }

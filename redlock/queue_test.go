@@ -241,7 +241,7 @@ func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 
 		// Frozen waiters cost 340 ms each at the most, on average.
 		for _, n := range []int{1, 2, 10} {
-			rounds := 40
+			rounds := 40 / n
 			if n == 1 { // the mean of so few pauses is a matter of chance
 				rounds = 160
 			}

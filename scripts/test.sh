@@ -97,18 +97,16 @@ go_test() {
 		printf 'FAIL\t%s\n' "$module" >>"$out/failed"
 }
 
-# events runs the tests of all modules. Most modules beside the root have one package to
-# test. So in the quick part two of them run at a time.
+# events runs the tests of all modules. In the quick part those that mostly wait for real
+# masters run beside the others, and two packages of a module at a time.
 events() {
-	local module root='' beside='' others=''
+	local module beside='' others=''
 	for module in $modules; do
 		case $part:$module in
-		quick:.) root=. ;;
 		quick:test/integration | quick:test/fidelity | quick:test/proof) beside="$beside $module" ;;
 		*) others="$others $module" ;;
 		esac
 	done
-	tests $root
 	# Nothing goes through this pipe. It lets an interrupt end both, which in the
 	# background would be ignored.
 	# shellcheck disable=SC2086,SC2260 # both are lists of words
@@ -167,11 +165,12 @@ fi
 # -count=1: what passed earlier says nothing about the servers of this run, and
 # Go's cache does not see them. A -count in GOTESTFLAGS comes later and wins.
 # One package at a time: several of them start whole clusters and look at how
-# they behave under a load that they make themselves. The quick ones make little.
+# they behave under a load that they make themselves. The quick ones make little, and
+# mostly wait: more of them run at a time than there are processors.
 flags=(-count=1 -timeout "${TIMEOUT:-25m}")
 # make lint vets.
 flags+=(-vet=off)
-if [ "$part" = quick ]; then flags+=(-p 2); else flags+=(-p 1); fi
+if [ "$part" = quick ]; then flags+=(-p 2 -parallel 6); else flags+=(-p 1); fi
 if [ "${RACE:-1}" = 0 ]; then
 	left_out "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then

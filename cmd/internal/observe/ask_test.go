@@ -6,18 +6,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/testutil/masters"
 	"github.com/redquorum/redquorum/pool"
 )
 
-// awaits has a fleet that was just opened await its masters. It returns for how long it did.
-func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
+// poolOf is a pool of the masters.
+func poolOf(t *testing.T, b *masters.Bubble) *pool.Pool {
 	t.Helper()
 	p, err := pool.New(b.URLs(), pool.WithDialer(b.Dialer()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.AtEnd(func() { _ = p.Close() })
+	return p
+}
+
+// awaits has a fleet that was just opened await its masters. It returns for how long it did.
+func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
+	t.Helper()
+	p := poolOf(t, b)
 	f = &Fleet{Lines: mastersOf(p), Pool: p}
 	began := time.Now()
 	f.Await(t.Context())
@@ -63,6 +71,27 @@ func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 		}
 		if err := f.Lines[1].Connect(ctx); !errors.Is(err, pool.ErrTimeout) {
 			t.Error(err)
+		}
+	})
+}
+
+// In an outage a minority is up. What it says is better than nothing: a client of other settings would wait in vain.
+func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
+	masters.InBubble(t, 5, func(t *testing.T, b *masters.Bubble) {
+		b.Ask(4, "HSET", guard.Key, "v", guard.Version, "maxttl", "5000", "n", "5", "level", "standard")
+		b.Kill(0, 1, 2)
+		b.Freeze(4) // so that it answers last
+		const slow = 100 * time.Millisecond
+		time.AfterFunc(slow, b.All[4].Thaw)
+		fleet, found, sure := SettingsOf(t.Context(), poolOf(t, b))
+		if fleet.MaxTTL != 5*time.Second || fleet.Level != guard.Standard || !found || sure {
+			t.Errorf("%+v, %t, %t", fleet, found, sure)
+		}
+		b.Kill(4)
+		b.Freeze(3)
+		began := time.Now()
+		if fleet, found, _ = SettingsOf(t.Context(), poolOf(t, b)); found || time.Since(began) > 2*afterOne {
+			t.Errorf("%+v, %t, after %v", fleet, found, time.Since(began))
 		}
 	})
 }

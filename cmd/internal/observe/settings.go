@@ -23,8 +23,8 @@ const (
 )
 
 // SettingsOf is the settings that the markers of a quorum name, as soon as they are
-// known. Where it is known, or the time is over, that no quorum names the same it is
-// those that most markers name. sure: a quorum does. found: any marker does.
+// known. Where no quorum names the same in time it is those that most markers name.
+// sure: a quorum does. found: any marker does.
 func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, settingsBound)
 	masters := mastersOf(p)
@@ -37,17 +37,19 @@ func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, s
 	}
 	began := time.Now()
 	votes, need := map[guard.Config]int{}, quorum.Need(len(masters))
-	for left := len(masters); votes[fleet] < need && votes[fleet]+left >= need; left-- {
+	for left := len(masters) - 1; left >= 0 && votes[fleet] < need; left-- {
 		c := <-told
-		if c == (guard.Config{}) {
-			continue
-		}
 		least := afterOne
-		if votes[c]++; votes[c] > 1 {
-			least = afterTwo
-		}
-		if votes[c] > votes[fleet] {
-			fleet, found = c, true
+		switch {
+		case c != guard.Config{}:
+			if votes[c]++; votes[c] > 1 {
+				least = afterTwo
+			}
+			if votes[c] > votes[fleet] {
+				fleet, found = c, true
+			}
+		case votes[fleet]+left >= need:
+			continue
 		}
 		// Who is silent for ten times as long is frozen, or is not needed to know it.
 		enough := time.AfterFunc(max(least, 9*time.Since(began)), cancel)

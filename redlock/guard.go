@@ -98,7 +98,7 @@ type AbstainError struct {
 	Left  time.Duration
 	Until time.Time
 	// How is what made the master forget its locks, or seem to: restarted,
-	// resynced, adopted, emptied, restored, reset or forced; "": its
+	// resynced, evicted, adopted, emptied, restored, reset or forced; "": its
 	// marker does not tell. In quarantine; without a marker emptied, or "".
 	How string
 	// By is by how much the master's clock is ahead of this machine's; negative:

@@ -63,7 +63,7 @@ func knownTexts(t *testing.T) []string {
 		texts = append(texts, (&redlock.AbstainError{Cause: cause}).Error())
 	}
 	for _, how := range []string{
-		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowEmptied, guard.HowRestored, guard.HowReset, guard.HowForced,
+		guard.HowRestarted, guard.HowResynced, guard.HowEvicted, guard.HowAdopted, guard.HowEmptied, guard.HowRestored, guard.HowReset, guard.HowForced,
 	} {
 		texts = append(texts, (&redlock.AbstainError{Cause: guard.Quarantined, How: how}).Error())
 	}

@@ -44,7 +44,7 @@ type AbstainError struct {
 	// Quarantined. With NoMarker, if it is not 0, when it gets a marker of this client's settings.
 	Left  time.Duration
 	Until time.Time
-	// How is what made it forget, or seem to: restarted, resynced, adopted, created,
+	// How is what made it forget, or seem to: restarted, resynced, evicted, adopted,
 	// emptied, restored, reset or forced, "" where its marker does not tell; with
 	// Quarantined; with NoMarker emptied, or "". docs/project/protocol.md says what each means.
 	How string
@@ -77,7 +77,7 @@ func (r *AbstainError) Error() string {
 		return fmt.Sprintf("its role is %s, want master: take it off the list, or list its master instead", r.Value)
 	case MayEvict:
 		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: "+
-			"set it with CONFIG SET and in its configuration file; it votes again within 5 s", r.Value)
+			"set it with CONFIG SET and in its configuration file", r.Value)
 	case Duplicate:
 		return fmt.Sprintf("it is the same server as %s (run_id %s), "+
 			"and only the first address votes: list every server once", strings.Join(r.Aliases, ", "), r.Value)
@@ -148,6 +148,8 @@ func (r *AbstainError) forgot() string {
 	case HowResynced:
 		return "its data has another history: " +
 			"it was resynchronised from another server, or its first replica was attached"
+	case HowEvicted:
+		return "it has evicted keys"
 	case HowAdopted:
 		return "it was found without a marker, so it was new or had lost its data"
 	case HowEmptied:

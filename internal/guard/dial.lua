@@ -20,6 +20,7 @@ end
 if not looks and redis.call('PTTL', marker) >= 0 then redis.call('PERSIST', marker) end
 local verdict, change = 'SAME', {}
 local s = redis.pcall('HMGET', sighting, 'run', 'replid', 'since')
+local noted = redis.call('HMGET', marker, 'evicted')[1]
 local sighted = not s.err and s[1] == run and s[2] == replid and past(s[3] or '', 1e15) and tonumber(s[3])
 if m.run ~= run then
   verdict, change.how = 'RESTARTED', 'restarted'
@@ -31,6 +32,8 @@ else
   -- One in the future is later, too: the clock was set back since.
   if sighted and sighted > tonumber(m.since) then
     verdict, change.how = 'RESTARTED', 'restored' -- it was lost since, and put back
+  elseif noted and evicted and noted ~= evicted and evicted ~= '0' then
+    verdict, change.how = 'RESTARTED', 'evicted'
   elseif emptied(m) then
     change.how = 'emptied'
   end
@@ -41,6 +44,10 @@ if verdict ~= 'SAME' then
   change.run, change.replid, change.since, change.wall = run, replid, ms, wall
 elseif m.replid == '' and replid ~= '' then
   change.replid = replid
+end
+-- A full master refuses to write it. It is answered as to who only looks: an eviction takes its vote all the same.
+if evicted and noted ~= evicted and not looks then
+  looks = type(redis.pcall('HSET', marker, 'evicted', evicted)) ~= 'number'
 end
 -- What was locked by other settings is over. A marker whose since moves keeps it.
 if verdict == 'SAME' and m.was ~= '' and m.since == ARGV[12] then change.was = '' end

@@ -29,7 +29,7 @@ type Verdict uint8
 const (
 	None      Verdict = iota // no script has answered yet
 	Same                     // it was as it should be
-	Restarted                // it was of another process, or its data had another history; since is now
+	Restarted                // it was of another process, its data had another history, or keys were evicted; since is now
 	Reset                    // its since lay in the future or was none; it is now
 	Adopted                  // there was none; since is when it was first seen without one
 	Declared                 // there was none; since is 0: it votes at once
@@ -108,6 +108,7 @@ const (
 	HowEmptied   = "emptied"   // as either, and a client has seen a marker there before
 	HowRestarted = "restarted" // another process serves it
 	HowResynced  = "resynced"  // its data has another history
+	HowEvicted   = "evicted"   // it has evicted keys
 	HowRestored  = "restored"  // it was lost and put back
 	HowReset     = "reset"     // Since was no instant of the past
 	HowForced    = "forced"    // an operator changed the fleet

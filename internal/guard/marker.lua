@@ -12,15 +12,14 @@ local ms = string.format('%.0f', math.floor(now / 1000))
 local wall = string.format('%.0f', math.floor(ARGV[7] / 1000))
 local skewed = ARGV[5] == 'strict' and (now < ARGV[7] - ARGV[8] or now > ARGV[7] + ARGV[9] + ARGV[8])
 
--- The history of the data, which a resynchronisation replaces; '' where INFO is not permitted. Read here: what the client
--- knows of it may be out of date.
-local run = ARGV[2]
-if run == '' then
-  run = redis.pcall('INFO', 'server')
-  run = type(run) == 'string' and string.match(run, '\nrun_id:(%S+)') or ''
+-- Read here: what the client knows of it may be out of date. nil where INFO is not permitted, or does not say it.
+local function info(section, field)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and string.match(text, '\n' .. field .. ':(%S+)') or nil
 end
-local replid = redis.pcall('INFO', 'replication')
-replid = type(replid) == 'string' and string.match(replid, 'master_replid:(%x+)') or ''
+local run = ARGV[2] ~= '' and ARGV[2] or info('server', 'run_id') or ''
+local replid = info('replication', 'master_replid') or '' -- the history of the data, which a resynchronisation replaces
+local evicted = info('stats', 'evicted_keys') -- by this process; CONFIG RESETSTAT makes it 0. No reply shows it
 
 local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'how', 'seen', 'was', 'by', 'to'}
 local function read()
@@ -48,7 +47,7 @@ end
 -- A whole marker of this process, fleet and configuration. was is the longest MaxTTL of the settings before.
 local function fresh(since, at, how, was)
   return {v = ARGV[1], run = run, replid = replid, since = since, wall = at, maxttl = ARGV[3], n = ARGV[4],
-    level = ARGV[5], db = ARGV[6], how = how, was = was or ''}
+    level = ARGV[5], db = ARGV[6], how = how, was = was or '', evicted = evicted}
 end
 
 -- Whole milliseconds since 1970 that are not in the future.

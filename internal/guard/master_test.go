@@ -48,6 +48,7 @@ type master struct {
 	conn       redis.Conn
 	run        string                     // run_id
 	replid     string                     // master_replid
+	evicted    string                     // evicted_keys
 	set        func(offset time.Duration) // moves its clock, from ours; or skips the test
 	newHistory func()                     // gives its data another history
 }
@@ -132,7 +133,7 @@ func ready(t *testing.T, conn redis.Conn) *master {
 	return m
 }
 
-var history = regexp.MustCompile(`master_replid:(\w+)`)
+var history = regexp.MustCompile(`(?s)evicted_keys:(\d+).*master_replid:(\w+)`)
 
 // identify asks the master who it is.
 func (m *master) identify() {
@@ -143,7 +144,7 @@ func (m *master) identify() {
 	if !ok || err != nil || found == nil {
 		m.t.Fatalf("INFO: %v", err)
 	}
-	m.run, m.replid = info.RunID, string(found[1])
+	m.run, m.replid, m.evicted = info.RunID, string(found[2]), string(found[1])
 }
 
 func (m *master) do(cmd string, args ...any) any {
@@ -262,7 +263,7 @@ func (m *master) marker() map[string]string {
 func (m *master) whole(c Config, changes ...string) map[string]string {
 	fields := map[string]string{
 		"v": "3", "run": m.run, "replid": m.replid, "since": "1000", "wall": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters),
-		"level": c.Level.String(), "db": "0", "how": "declared", "was": "",
+		"level": c.Level.String(), "db": "0", "how": "declared", "was": "", "evicted": m.evicted,
 	}
 	for i := 0; i < len(changes); i += 2 {
 		if fields[changes[i]] = changes[i+1]; changes[i+1] == "-" {

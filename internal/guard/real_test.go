@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -172,6 +173,91 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		f.Info = m.info()
 		if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined || s.Why.How != HowResynced {
 			t.Errorf("%v: it %v", level, s)
+		}
+	}
+}
+
+// evicts has the master evict n keys; its other keys have no expiry.
+func (m *master) evicts(n int) {
+	m.t.Helper()
+	for i := range n {
+		m.do("SET", itoa(int64(i)), "", "EX", 1000)
+	}
+	m.do("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+	m.do("CONFIG", "SET", "maxmemory", 1)
+	for err := error(nil); err == nil; { // which evicts them; the last one is refused
+		_, err = m.conn.Do("SET", "other", "", "XX")
+	}
+	m.do("CONFIG", "SET", "maxmemory", 0)
+	m.do("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	m.identify()
+	if keys := m.do("DBSIZE"); keys != int64(1) {
+		m.t.Fatalf("it has %v keys, want the marker", keys)
+	}
+}
+
+func TestAMasterThatHasEvictedKeysIsQuarantined(t *testing.T) {
+	const user = "user guard on >secret ~* +@all -info" // and the default user, who may ask it
+	s := redistest.Start(t, 1, redistest.Config{ACL: []string{user}, Username: "guard", Password: "secret"}).Masters[0]
+	for _, level := range []Level{Standard, Strict} {
+		m, c := started(t, s), config(level)
+		denied := asUser(t, s)
+		denied.run = m.run
+		same := func(m *master, want map[string]string) {
+			t.Helper()
+			wantVerdict(t, m.dial(c), Same)
+			m.holds(want)
+		}
+		quarantines := func(want map[string]string) {
+			t.Helper()
+			look := m.script(Dial, c.LookArgs(m.now()))
+			if look.Verdict != Restarted || look.How != HowEvicted {
+				t.Errorf("a look answers %+v", look)
+			}
+			m.holds(want)
+			then := m.time()
+			got := m.dial(c)
+			m.isNow(got, then)
+			if got.Verdict != Restarted || got.How != HowEvicted {
+				t.Errorf("it answers %+v", got)
+			}
+			maps.Copy(want, map[string]string{"since": got.Since, "wall": got.Wall, "how": HowEvicted, "evicted": m.evicted})
+			same(m, want)
+		}
+		want := m.put(c)
+		same(m, want)
+		m.evicts(3)
+		same(denied, want) // as if nothing was evicted
+		quarantines(want)
+
+		m.do("CONFIG", "RESETSTAT") // it is only noted
+		want["evicted"] = "0"
+		same(m, want)
+		m.evicts(3)
+		quarantines(want)
+		m.do("CONFIG", "RESETSTAT")
+		m.evicts(2)
+		quarantines(want)
+
+		// A full master writes nothing of it, and says it all the same.
+		m.evicts(1)
+		m.do("CONFIG", "SET", "maxmemory", 1)
+		if got := m.dial(c); got.Verdict != Restarted || got.How != HowEvicted {
+			t.Errorf("full, it answers %+v", got)
+		}
+		m.holds(want)
+		m.do("CONFIG", "SET", "maxmemory", 0)
+		quarantines(want)
+		old := m.put(c, "evicted", "-")
+		m.do("CONFIG", "SET", "maxmemory", 1)
+		same(m, old)
+		m.do("CONFIG", "SET", "maxmemory", 0)
+
+		// What was evicted before is not known, and what another process has evicted is over.
+		same(m, m.whole(c))
+		m.put(c, "evicted", "1", "run", "another")
+		if got := m.dial(c); got.How != HowRestarted || m.marker()["evicted"] != m.evicted {
+			t.Errorf("of another process: %+v, noted %q", got, m.marker()["evicted"])
 		}
 	}
 }

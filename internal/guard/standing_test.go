@@ -106,6 +106,7 @@ func TestStandings(t *testing.T) {
 		"of another process":  {both, func(f *Facts) { f.Marker.Run = "x" }, Changed, []string{"run x for run_id 000"}},
 		"restarted":           {both, func(f *Facts) { f.restarted(Restarted) }, Quarantined, []string{"it was restarted", "votes at "}},
 		"resynced":            {both, func(f *Facts) { f.restarted(Restarted); f.Marker.How = HowResynced }, Quarantined, []string{"another history", "resynchronised", "first replica"}},
+		"evicted":             {both, func(f *Facts) { f.restarted(Restarted); f.Marker.How = HowEvicted }, Quarantined, []string{"it has evicted keys", "votes at "}},
 		"reset":               {both, func(f *Facts) { f.restarted(Reset) }, Quarantined, []string{"clock was set back"}},
 		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, []string{"without a marker", "new or had lost its data", "redlock init"}},
 		"forced":              {both, func(f *Facts) { f.restarted(Forced) }, Quarantined, []string{"operator has changed the fleet"}},

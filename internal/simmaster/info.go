@@ -72,6 +72,7 @@ func (m *Master) info(r *run, args []string) string {
 		"stats": {
 			fmt.Sprintf("total_connections_received:%d", accepted),
 			fmt.Sprintf("total_commands_processed:%d", executed),
+			"evicted_keys:0",
 		},
 		"replication": {
 			"role:master",

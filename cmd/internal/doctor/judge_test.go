@@ -178,7 +178,10 @@ func TestEachFaultIsFound(t *testing.T) {
 		}, "serious other-number", "is of a fleet of 7 masters, here are 5"},
 		{"restarted", func(f []Facts) {
 			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Restarted, looktest.Millis(0)
-		}, "warning restarted", ""},
+		}, "warning restarted", "was restarted since"},
+		{"evicted", func(f []Facts) {
+			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since, f[1].Told.Marker.How = guard.Restarted, looktest.Millis(0), guard.HowEvicted
+		}, "warning restarted", "has evicted keys since"},
 		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
 		{"quarantine over", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-61 * time.Second) }, "", ""},
 		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning quarantine", "(in 61 s)"},

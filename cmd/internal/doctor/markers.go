@@ -122,7 +122,10 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		judgeUnmarked(l, f, quarantine, now)
 	case marker.Verdict == guard.Restarted:
 		what := "was restarted since a guarded client last saw it"
-		if marker.How == guard.HowResynced {
+		switch marker.How {
+		case guard.HowEvicted:
+			what = "has evicted keys since a guarded client last saw it"
+		case guard.HowResynced:
 			what = "has another history of its data than a guarded client last saw: " +
 				"it was resynchronised from another server, " +
 				"its first replica was attached, or its backlog was freed"

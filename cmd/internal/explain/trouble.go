@@ -223,6 +223,7 @@ func quarantined(why *guard.AbstainError) Answer {
 			"was resynchronised, or got its first replica",
 			"were resynchronised, or got their first replica",
 		},
+		guard.HowEvicted: {"has evicted keys", "have evicted keys"},
 		guard.HowAdopted: {"was new, or had lost its data", "were new, or had lost their data"},
 		guard.HowEmptied: {"has lost its data", "have lost their data"},
 		guard.HowRestored: {

@@ -70,7 +70,7 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 		"eviction": {
 			&guard.AbstainError{Cause: guard.MayEvict, Value: "allkeys-lru", Want: "noeviction"},
 			"its maxmemory-policy is allkeys-lru, which may evict locks, want noeviction: " +
-				"set it with CONFIG SET and in its configuration file; it votes again within 5 s",
+				"set it with CONFIG SET and in its configuration file",
 			"CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf.",
 		},
 		"a replica": {

@@ -12,6 +12,30 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestDialQuarantinesAnotherProcessAndAnotherHistory"},
 	},
 	{
+		name:    "eviction that is forgotten once the policy is mended",
+		breaks:  "S1: a master that has evicted keys is in quarantine",
+		edits:   []edit{{"internal/guard/dial.lua", "elseif noted and evicted and noted ~= evicted and evicted ~= '0' then", "elseif false then"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
+	},
+	{
+		name:    "eviction after RESETSTAT that is only noted",
+		breaks:  "S1: a master that has evicted keys is in quarantine",
+		edits:   []edit{{"internal/guard/dial.lua", "noted ~= evicted and evicted ~= '0' then", "tonumber(noted) < tonumber(evicted) then"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
+	},
+	{
+		name:    "a number of evicted keys that is never noted again",
+		breaks:  "guard: a quarantine after an eviction begins once",
+		edits:   []edit{{"internal/guard/dial.lua", "if evicted and noted ~= evicted and not looks then", "if false then"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
+	},
+	{
+		name:    "a full master that has evicted keys and keeps its vote",
+		breaks:  "S1: a master that has evicted keys is in quarantine",
+		edits:   []edit{{"internal/guard/dial.lua", "type(redis.pcall('HSET', marker,", "type(redis.call('HSET', marker,"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
+	},
+	{
 		name:    "a check that compares no history",
 		breaks:  "S1: a resynchronisation on a living connection takes the vote",
 		edits:   []edit{{"internal/guard/check.go", `!ok || fields[2] != "" && fields[2] != string(replid)`, "!ok || replid == nil"}},

@@ -300,8 +300,8 @@ func (c *Client) Close() error {
 			m.CloseUnused()
 		}
 	}
-	// A call that runs ends soon (see ballot.Wait), unless a trace holds it up. What it rolls
-	// back then is still sent.
+	// A call that runs ends soon (see ballot.Wait), unless a trace holds it up, which may wait for
+	// this Close. What it rolls back then is sent where the pool is the caller's.
 	c.group.Running.Wait(limit + 2*c.holds.EndTimeout(c.opts.maxTTL)) // timers may be late
 	c.awaitAnswers(limit)
 	c.holds.Stop()

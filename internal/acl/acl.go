@@ -50,12 +50,12 @@ func Uses() []Use {
 			Name: Fencing, Keys: []string{"redquorum:fence:1:*", "redquorum:lease:1:*"},
 			// Of several keys, of readers and of the queue they call what the plain ones do.
 			Commands: script.Commands(
-				script.GuardedAcquire, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireEach),
+				script.GuardedAcquire, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireBatch),
 		},
 		{
 			Name: Queue, Keys: []string{"redquorum:q:1:*"}, Channels: []string{waitqueue.ChannelPrefix + "*"},
 			Commands: commands(
-				script.Commands(script.Queue, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping"),
+				script.Commands(script.Queue, script.ReleaseSet, script.ReleaseBatch), "subscribe", "ping"),
 		},
 		{Name: Guard, Keys: []string{guard.Key, guard.Sighting, guard.ListKey}, Commands: commands(
 			script.Commands(guard.Scripts...), "eval", "evalsha", "info")},

@@ -72,7 +72,7 @@ func TestALockIsReleasedWhereItsQueueMayNotBeLookedAt(t *testing.T) {
 		want   string
 	}{
 		{Queue, []any{"release", "client", ours}, "1"},
-		{ReleaseEach, []any{ours, "client"}, "[1]"},
+		{ReleaseBatch, []any{ours, "client"}, "[1]"},
 	} {
 		m.do("SET", "k", ours, "PX", 60_000)
 		reply, err := m.as("noexists", test.script, []string{"k", "q"}, test.args...)

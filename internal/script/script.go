@@ -73,7 +73,7 @@ var All = append([]*Script{
 	Release, Extend, Verify, Holder, Inspect, Queue,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
-	ReleaseEach, ReleaseLeases, AcquireEach,
+	ReleaseBatch, ReleaseLeases, AcquireBatch,
 	ReadersQueue, ReaderHandOver, GuardedReaderHandOver,
 }, guarded...)
 

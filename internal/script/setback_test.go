@@ -58,7 +58,7 @@ func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 		"releases of several": func(m *lua) bool {
 			m.do("ZADD", queueOfA, 1, "me")
 			m.do("SET", a, "token")
-			return fmt.Sprint(m.eval(ReleaseEach, pair, "token", "me")) == "[21]"
+			return fmt.Sprint(m.eval(ReleaseBatch, pair, "token", "me")) == "[21]"
 		},
 		"release of a set": func(m *lua) bool {
 			m.do("ZADD", queueOfA, 1, "me")

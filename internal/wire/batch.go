@@ -13,14 +13,14 @@ import (
 type batches struct{ release, acquire pipeline.BatchScript }
 
 func newBatches(cfg *Config, retention any) batches {
-	release := script.ReleaseEach
+	release := script.ReleaseBatch
 	if cfg.Strict {
 		release = script.ReleaseLeases
 	}
 	return batches{
 		release: pipeline.BatchScript{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
 		acquire: pipeline.BatchScript{
-			SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3,
+			SHA: script.AcquireBatch.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3,
 		},
 	}
 }

@@ -148,7 +148,7 @@ func anything(t *rapid.T) call {
 func modes(name string, args []any) string {
 	var which []int
 	switch {
-	case name == "acquireeach":
+	case name == "acquirebatch":
 		which = []int{4}
 	case strings.HasPrefix(name, "guarded_") && plausible[name] != nil && !strings.Contains(name, "release"):
 		which = []int{len(args) - 4, len(args) - 3}

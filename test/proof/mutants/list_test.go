@@ -47,7 +47,7 @@ var general = []mutant{
 		breaks: "S4: a release deletes only where the token is ours",
 		edits: []edit{
 			{"internal/script/release.lua", "if held == ARGV[1] then", "if held then"},
-			{"internal/script/releaseeach.lua", "if values[i] == ARGV[i] then", "if values[i] then"},
+			{"internal/script/releasebatch.lua", "if values[i] == ARGV[i] then", "if values[i] then"},
 			{"internal/script/queue.lua", "if held == ARGV[3] then", "if held then"},
 		},
 		model:   model.NoCompare,

@@ -550,7 +550,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "batched releases that fail with their look at the queues",
 		breaks:  "L2: what is released counts as released",
-		edits:   []edit{{"internal/script/releaseeach.lua", "local waiting = redis.pcall(", "local waiting = redis.call("}},
+		edits:   []edit{{"internal/script/releasebatch.lua", "local waiting = redis.pcall(", "local waiting = redis.call("}},
 		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},
 	},
 }

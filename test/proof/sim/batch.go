@@ -12,7 +12,7 @@ import (
 )
 
 // batchArgs is how many arguments each part of a batch has, by script.
-var batchArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 6}
+var batchArgs = map[string]int{script.ReleaseBatch.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireBatch.SHA: 6}
 
 // batchCalls are the keys that a command releases or acquires which stands for
 // several, and their tokens, of the words of a command; none where it is no such

@@ -77,7 +77,7 @@ func (m *lua) together(strict bool, all []wanted) (replies []string) {
 	if strict {
 		keys = append(keys, leases...)
 	}
-	values, err := redis.Values(m.conn.Do("EVAL", AcquireEach.EvalArgs(AcquireEach.Args(nil, keys, append(args, retained)...))...))
+	values, err := redis.Values(m.conn.Do("EVAL", AcquireBatch.EvalArgs(AcquireBatch.Args(nil, keys, append(args, retained)...))...))
 	if err != nil || len(values) < 3*len(all) {
 		m.t.Fatalf("%v, %v", values, err)
 	}

@@ -12,7 +12,7 @@ import (
 const queueOf = "redquorum:q:1:"
 
 func init() {
-	plausible["releaseeach"] = func(t *rapid.T) call {
+	plausible["releasebatch"] = func(t *rapid.T) call {
 		locks := released(t)
 		return call{append(locks, queuesOf(t, locks)...), tokensOf(t, locks)}
 	}
@@ -20,18 +20,18 @@ func init() {
 		locks := released(t)
 		return call{slices.Concat(locks, queuesOf(t, locks), beginning(leaseOf, locks)), tokensOf(t, locks)}
 	}
-	plausible["acquireeach"] = acquireEachCall
+	plausible["acquirebatch"] = acquireBatchCall
 	plausible["raise_known"] = func(t *rapid.T) call {
 		return call{beginning(fenceOf, severalKeys(t)), []any{fence(t), "86400000"}}
 	}
 }
 
 // countKeys are the scripts that know by their arguments how many keys there are.
-var countKeys = []string{"releaseeach", "releaseleases", "acquireeach"}
+var countKeys = []string{"releasebatch", "releaseleases", "acquirebatch"}
 
-// acquireEachCall is made of calls of guarded_acquire.lua for one lock each: those
+// acquireBatchCall is made of calls of guarded_acquire.lua for one lock each: those
 // with a fencing token come first.
-func acquireEachCall(t *rapid.T) call {
+func acquireBatchCall(t *rapid.T) call {
 	var fences, leases, args []any
 	fenced, mode := true, fencing
 	if likely(t, "strict", 50) {

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-//go:embed acquireeach.lua
-var acquireEachSource string
+//go:embed acquirebatch.lua
+var acquireBatchSource string
 
-//go:embed releaseeach.lua
-var releaseEachSource string
+//go:embed releasebatch.lua
+var releaseBatchSource string
 
 //go:embed releaseleases.lua
 var releaseLeasesSource string
 
 // The scripts that do for many locks what other scripts do for one.
 var (
-	// ReleaseEach is Release, and for some the release of Queue.
-	ReleaseEach = newScript("releaseeach", withHandOver(releaseEachSource))
+	// ReleaseBatch is Release, and for some the release of Queue.
+	ReleaseBatch = newScript("releasebatch", withHandOver(releaseBatchSource))
 	// ReleaseLeases is the same in strict: GuardedRelease, and the release of Queue there.
-	ReleaseLeases = newScript("releaseleases", releaseLeasesSource+withHandOver(releaseEachSource))
-	// AcquireEach is GuardedAcquire.
-	AcquireEach = newScript("acquireeach", withGuardedAcquire(acquireEachSource))
+	ReleaseLeases = newScript("releaseleases", releaseLeasesSource+withHandOver(releaseBatchSource))
+	// AcquireBatch is GuardedAcquire.
+	AcquireBatch = newScript("acquirebatch", withGuardedAcquire(acquireBatchSource))
 )
 
 // includeGuardedAcquire is the line that includes guarded_acquire.lua as the function

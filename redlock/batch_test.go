@@ -138,7 +138,7 @@ func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
 type forbiddingConn struct{ net.Conn }
 
 func (c forbiddingConn) Write(p []byte) (int, error) {
-	batch := "EVALSHA\r\n$40\r\n" + script.AcquireEach.SHA
+	batch := "EVALSHA\r\n$40\r\n" + script.AcquireBatch.SHA
 	if _, err := c.Conn.Write(bytes.ReplaceAll(p, []byte(batch), []byte(strings.Replace(batch, "EVALSHA", "UNKNOWN", 1)))); err != nil {
 		return 0, err
 	}

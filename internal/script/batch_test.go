@@ -25,20 +25,20 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 	}
 	after := m.letters(keys)
 	keys, tokens = m.each(states)
-	if got, want := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+	if got, want := fmt.Sprint(m.eval(ReleaseBatch, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
 		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 	}
 	for i := range tokens { // of other lengths, and nearly ours
 		tokens[i] = []string{ours + "x", ours[:len(ours)-1], "", "x" + ours}[i%4]
 	}
 	keys, _ = m.each(states)
-	if got := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
+	if got := fmt.Sprint(m.eval(ReleaseBatch, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
 		t.Errorf("by other tokens: %s and %q", got, m.letters(keys))
 	}
 	// A rollback and the release of the attempt behind it.
 	m.do("FLUSHALL")
 	m.do("SET", "k", "second")
-	if got := fmt.Sprint(m.eval(ReleaseEach, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
+	if got := fmt.Sprint(m.eval(ReleaseBatch, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
 		t.Error(got)
 	}
 }
@@ -109,14 +109,14 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 	}
 	after := m.letters(keys)
 	keys, all, args := queues(states)
-	if got, want := fmt.Sprint(m.eval(ReleaseEach, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+	if got, want := fmt.Sprint(m.eval(ReleaseBatch, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
 		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 	}
 	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens but who releases
 		t.Errorf("one by one %v, want %s", single, want)
 	}
 	keys, _ = m.each("oa-")
-	if got := fmt.Sprint(m.eval(ReleaseEach, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
+	if got := fmt.Sprint(m.eval(ReleaseBatch, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
 		t.Errorf("without queues: %s", got)
 	}
 }

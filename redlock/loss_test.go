@@ -2,6 +2,8 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,6 +33,45 @@ func TestLateAnswersLoseNoLock(t *testing.T) {
 				by.Store(0)
 				time.Sleep(ttl / 3)
 				unlock(t, l)
+			})
+		}
+	}
+}
+
+// A renewal sets the key again where it is gone. Were it decided before all have said that, the next one would find
+// the key, whoever has had the lock meanwhile.
+func TestALockThatIsGoneWhereverMastersAnswerIsLostAtItsNextRenewal(t *testing.T) {
+	away := map[string]func(s *sim){
+		"none is away":         func(*sim) {},
+		"one is down":          func(s *sim) { s.Kill(0) },
+		"one is frozen":        func(s *sim) { s.Freeze(0) },
+		"one may not vote":     func(s *sim) { s.Restart(false, 0) },
+		"one down, one frozen": func(s *sim) { s.Kill(0); s.Freeze(1) },
+	}
+	for what, fails := range away {
+		for n, most := range map[int]int{3: 1, 4: 1, 5: 2} {
+			if most == 1 && what == "one down, one frozen" {
+				continue
+			}
+			t.Run(fmt.Sprint(n, ", ", what), func(t *testing.T) {
+				inSim(t, n, func(t *testing.T, s *sim) {
+					s.placeAway(func(i int) time.Duration { return time.Duration(i) * 5 * time.Millisecond })
+					c := s.open(redlock.WithTTL(3 * time.Second))
+					l := mustLock(t, c, "key")
+					fails(s)
+					time.Sleep(1500 * time.Millisecond)
+					if l.Remaining() == 0 {
+						t.Fatalf("it is lost before: %v", context.Cause(l.Context()))
+					}
+					for i := range s.All {
+						_ = s.All[i].Set("key", "", time.Millisecond) // which expires at once
+					}
+					time.Sleep(1200 * time.Millisecond)
+					lost, ok := errors.AsType[*redlock.LostError](context.Cause(l.Context()))
+					if !ok || lost.Planned {
+						t.Errorf("%v, with %v left", context.Cause(l.Context()), l.Remaining())
+					}
+				})
 			})
 		}
 	}

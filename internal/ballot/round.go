@@ -33,6 +33,7 @@ type Rules struct {
 	Votes   bool           // only the answers of masters that may vote count
 	Needs   guard.Commands // with Votes: only those of masters that refuse none of these
 	All     bool           // it is decided by the last answer, and granted whatever they are
+	Gone    bool           // it is not decided against while answers may come by which the lock is gone
 	Persist bool           // it goes to every master whatever the first answers are, also while the client closes
 }
 
@@ -196,9 +197,11 @@ func (b *Round) decide() {
 		}
 		return
 	}
-	if o := b.tally.Outcome(); o != quorum.Open {
-		b.decideAs(o)
+	o := b.tally.Outcome()
+	if _, open := b.tally.Gone(); o == quorum.Open || b.Rules.Gone && open && o != quorum.Granted {
+		return
 	}
+	b.decideAs(o)
 }
 
 // decideAs sets the outcome and wakes the starter. The caller must hold b.mu, and call

@@ -48,6 +48,13 @@ func (t *Tally) Outcome() Outcome {
 // Outstanding returns how many masters have not answered.
 func (t *Tally) Outstanding() int { return t.Total - t.OK - t.Refused - t.Failed }
 
+// Gone reports whether the refusals alone rule a quorum out. open: they do not, and may once the
+// outstanding answers have come.
+func (t *Tally) Gone() (gone, open bool) {
+	gone = t.Total-t.Refused < t.Need
+	return gone, !gone && t.Total-t.Refused-t.Outstanding() < t.Need
+}
+
 // Close is called at a deadline. It counts masters without an answer as failed, and decides.
 func (t *Tally) Close() Outcome {
 	t.Failed += t.Outstanding()

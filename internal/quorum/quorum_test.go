@@ -179,3 +179,29 @@ func TestCloseCountsTheSilentAsFailed(t *testing.T) {
 		})
 	}
 }
+
+func TestGone(t *testing.T) {
+	for _, test := range []struct {
+		total, ok, refused, failed int
+		gone, open                 bool
+	}{
+		{1, 0, 0, 0, false, true},
+		{1, 0, 1, 0, true, false},
+		{3, 0, 1, 1, false, true},
+		{3, 1, 1, 1, false, false},
+		{3, 0, 2, 1, true, false},
+		{3, 0, 0, 2, false, false},
+		{4, 0, 0, 2, false, true},
+		{4, 0, 2, 2, true, false},
+		{5, 2, 2, 0, false, true},
+		{5, 2, 1, 1, false, false},
+		{5, 0, 2, 2, false, true},
+		{5, 0, 0, 3, false, false},
+		{5, 1, 3, 0, true, false},
+	} {
+		tally := Tally{Total: test.total, Need: Need(test.total), OK: test.ok, Refused: test.refused, Failed: test.failed}
+		if gone, open := tally.Gone(); gone != test.gone || open != test.open {
+			t.Errorf("%+v: gone %t, open %t, want %t and %t", tally, gone, open, test.gone, test.open)
+		}
+	}
+}

@@ -30,7 +30,14 @@ func (op Op) votes() bool {
 
 // rules is how such a question is decided.
 func (op Op) rules() ballot.Rules {
-	return ballot.Rules{Votes: op.votes(), All: op == OpHolder || op == OpInspect, Persist: op == OpRelease}
+	r := ballot.Rules{Votes: op.votes(), All: op == OpHolder || op == OpInspect, Persist: op == OpRelease}
+	switch op {
+	case OpExtend, OpAdopt, OpVerify, OpRelease:
+		// An extension that was decided before all have said that the key is gone has set it again by then:
+		// the next one would find it.
+		r.Gone = true
+	}
+	return r
 }
 
 // String is the name of the call that asks, for errors.

@@ -44,7 +44,8 @@ func (a *Ask) Result() Result {
 // Gone reports whether so many masters have answered that they do not have our token that
 // no quorum can have it.
 func (res *Result) Gone() bool {
-	return res.Tally.Total-res.Tally.Refused < res.Tally.Need
+	gone, _ := res.Tally.Gone()
+	return gone
 }
 
 // FailureKind tells contention from an outage, for an acquisition that failed. It counts all

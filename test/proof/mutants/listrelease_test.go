@@ -128,6 +128,12 @@ var ofReleases = []mutant{
 		foundBy: goTest{"./redlock", "TestAnAttemptWhoseTracePanicsIsRolledBack"},
 	},
 	{
+		name:    "an extension that is decided before all have said that the key is gone",
+		breaks:  "S6: what an extension has set again does not count as held",
+		edits:   []edit{{"internal/wire/op.go", "		r.Gone = true\n", ""}},
+		foundBy: goTest{"./redlock", "TestALockThatIsGoneWhereverMastersAnswerIsLostAtItsNextRenewal"},
+	},
+	{
 		name:    "a further handle that stays where a trace panics",
 		breaks:  "progress: the Unlock of the last handle releases",
 		edits:   []edit{{"redlock/reentrant.go", "		if leaves != nil { // a trace panics\n", "		if false {\n"}},

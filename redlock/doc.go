@@ -67,8 +67,8 @@
 // program. For the facts, errors.As finds a [QuorumError], which names for every master
 // why it did not agree ([QuorumError.NodeErrors]), a [Holder], an [AbstainError], or a
 // [LostError]. A master that is slow, frozen or gone does not slow down an operation that
-// the others can decide; but a contended key whose queue a slow master keeps changes
-// hands 10 to 40 times slower.
+// the others can decide; but each hand-over of a contended key waits for the master
+// that keeps its queue, also where that is slow.
 //
 // # Testing
 //

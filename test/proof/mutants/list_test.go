@@ -261,7 +261,7 @@ var general = []mutant{
 		name:    "a joined release that is overtaken",
 		breaks:  "S5: commands about a key stay in order",
 		edits:   []edit{{"internal/pipeline/batch.go", "	word, bit := slotOf(key)\n	for _, g := range groups {", "	word, bit := slotOf(key)\n	for _, g := range groups[:0] {"}},
-		foundBy: simulation{"flushes", history.Stuck, 5},
+		foundBy: goTest{"./internal/pipeline", "TestJoiningKeepsTheOrderOfEachKey"},
 	},
 	{
 		name:   "a joined release that is left out",

@@ -35,7 +35,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a reader that does not see that others wait to read",
 		breaks:  "who waits loads no master: one reader of a client looks",
-		edits:   []edit{{"internal/waitqueue/localqueue.go", " || want.Kind == wire.Reader && q.byKey[ReadersPrefix+key] != nil", ""}},
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "want.Kind == wire.Reader && q.byKey[ReadersPrefix+key] != nil", "want.Kind == wire.Reader && false"}},
 		foundBy: goTest{"./redlock", "TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait"},
 	},
 	{

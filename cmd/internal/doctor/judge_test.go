@@ -184,7 +184,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		}, "warning restarted", "has evicted keys since"},
 		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
 		{"quarantine over", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-61 * time.Second) }, "", ""},
-		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning quarantine", "(in 61 s)"},
+		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning restarted", "had its clock set back since"},
 		{"run unknown", func(f []Facts) { f[1].Told.Info.RunID = "" }, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

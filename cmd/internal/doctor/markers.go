@@ -120,12 +120,14 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		}, f.Master)
 	case marker.Verdict == guard.Missing:
 		judgeUnmarked(l, f, quarantine, now)
-	case marker.Verdict == guard.Restarted:
+	case marker.Verdict == guard.Restarted, marker.Verdict == guard.Reset:
 		what := "was restarted since a guarded client last saw it"
-		switch marker.How {
-		case guard.HowEvicted:
+		switch {
+		case marker.Verdict == guard.Reset:
+			what = "had its clock set back since a guarded client last saw it"
+		case marker.How == guard.HowEvicted:
 			what = "has evicted keys since a guarded client last saw it"
-		case guard.HowResynced:
+		case marker.How == guard.HowResynced:
 			what = "has another history of its data than a guarded client last saw: " +
 				"it was resynchronised from another server, " +
 				"its first replica was attached, or its backlog was freed"

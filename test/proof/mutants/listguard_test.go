@@ -173,6 +173,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./cmd/internal/observe", "TestTheVerdictSaysWhetherALockCanBeTaken"},
 	},
 	{
+		name:    "a doctor that waits for a quarantine that nobody has begun",
+		breaks:  "status, doctor and exec agree on whether a lock can be had",
+		edits:   []edit{{"cmd/internal/doctor/markers.go", "guard.Restarted, marker.Verdict == guard.Reset:\n", "guard.Restarted:\n"}},
+		foundBy: goTest{"./cmd/internal/doctor", "TestEachFaultIsFound"},
+	},
+	{
 		name:    "a client that only looks",
 		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
 		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},

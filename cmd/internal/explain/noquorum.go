@@ -39,11 +39,16 @@ func (e *NoQuorumError) Error() string {
 		text += " within " + term.About(failed.Elapsed)
 	}
 	lasted := max(e.Lasted, failed.Elapsed)
-	text += ": " + WhyNoQuorum(failed, lasted)
+	said := complaintsOf(failed, lasted)
+	text += ": " + strings.Join(said.sentences(failed.Total), " ")
 	if e.Waited {
 		text += " The outage ended the waiting, not a holder."
 	}
-	return strings.Join(append([]string{text}, helpsOf(failed, lasted)...), " ")
+	texts := append([]string{text}, helpsOf(failed, lasted)...)
+	if slices.ContainsFunc(said.said, complaint.isUnchecked) {
+		texts = append(texts, "Those still being checked may be frozen: redlock status waits longer for them.")
+	}
+	return strings.Join(texts, " ")
 }
 
 // helpsOf is what leads to the votes of the masters that did not agree.
@@ -81,7 +86,7 @@ func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints
 	for node := range failed.NodeErrors() {
 		said.add(node.Master, answer(node.Err, lasted))
 	}
-	known := slices.DeleteFunc(slices.Clone(said.said), func(o complaint) bool { return o.one == unchecked })
+	known := slices.DeleteFunc(slices.Clone(said.said), complaint.isUnchecked)
 	if mastersOf(said.down, said.silent, known) > failed.Total-failed.Need {
 		said.said = known
 	}
@@ -106,6 +111,8 @@ type complaint struct {
 	one, many string // behind the name of one master, and behind those of several
 	names     []string
 }
+
+func (c complaint) isUnchecked() bool { return c.one == unchecked }
 
 // complaints are those of all masters.
 type complaints struct{ down, silent, said []complaint }

@@ -79,7 +79,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			refusals("lock", "k", 0, &redlock.AbstainError{Cause: guard.Changed}, &redlock.AbstainError{Cause: guard.Unmarked}, &redlock.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}),
-			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked.`,
+			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked. Those still being checked may be frozen: redlock status waits longer for them.`,
 		},
 		{
 			refusals("lock", "k", 1600*time.Millisecond, &redlock.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}, &redlock.AbstainError{Cause: guard.Unmarked}, down),

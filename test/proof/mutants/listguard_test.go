@@ -179,6 +179,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./cmd/internal/doctor", "TestEachFaultIsFound"},
 	},
 	{
+		name:    "an outage of frozen masters without a next step",
+		breaks:  "who cannot lock is told what helps",
+		edits:   []edit{{"cmd/internal/explain/noquorum.go", "if slices.ContainsFunc(said.said, complaint.isUnchecked) {", "if false {"}},
+		foundBy: goTest{"./cmd/internal/explain", "TestWhyThereIsNoQuorumIsSaidInFewWords"},
+	},
+	{
 		name:    "a client that only looks",
 		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
 		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},

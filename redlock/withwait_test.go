@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -78,4 +79,64 @@ func TestTryLockAndTryDoIgnoreWithWait(t *testing.T) {
 			}
 		})
 	})
+}
+
+// turnComes has a call stand behind others of its client, for keys that a stranger holds, until those give
+// up. Its wait ends so long after that. Something happens so long before. It returns the call's error.
+func (s *sim) turnComes(k kind, left, before time.Duration, happens func()) error {
+	s.T.Helper()
+	c := s.openReady()
+	for _, key := range ab {
+		s.foreign(key, 0, 1, 2)
+	}
+	others := []*queuer{k.waits(s, c), s.queue(c, ab[0]), s.queue(c, ab[1])} // of which one is the first
+	time.Sleep(100 * time.Millisecond)
+	const stands = 2 * time.Second
+	began := time.Now()
+	q := k.waits(s, c, redlock.WithWait(stands+left))
+	time.Sleep(stands - before - time.Since(began))
+	happens()
+	time.Sleep(stands - time.Since(began))
+	for _, other := range others {
+		other.cancel()
+	}
+	<-q.done
+	return q.err
+}
+
+// Waiting behind others of its client is a refusal: the call is told of no outage where its first attempt
+// is cut off.
+func TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken(t *testing.T) {
+	for _, k := range append(kinds, slot) {
+		for left := time.Millisecond; left <= 3*away; left += 3 * time.Millisecond {
+			t.Run(fmt.Sprint(k.name, " ", left), func(t *testing.T) {
+				inUnguardedFarSim(t, 3, func(t *testing.T, s *sim) {
+					err := s.turnComes(k, left, 0, func() { s.do("DEL", "a", "b") })
+					if err != nil {
+						wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
+					}
+				})
+			})
+		}
+	}
+}
+
+// An outage that has begun when its turn comes is told as such.
+func TestACallThatWaitedBehindItsClientsOwnIsToldOfAnOutage(t *testing.T) {
+	for name, test := range map[string]struct {
+		before  time.Duration
+		happens func(s *sim)
+	}{
+		"two are dead":         {0, func(s *sim) { s.Kill(0, 1) }},
+		"all have been silent": {1500 * time.Millisecond, func(s *sim) { s.Freeze(0, 1, 2) }},
+	} {
+		for _, k := range append(kinds, slot) {
+			t.Run(fmt.Sprint(name, ", ", k.name), func(t *testing.T) {
+				inFarSim(t, 3, func(t *testing.T, s *sim) {
+					err := s.turnComes(k, away, test.before, func() { test.happens(s) })
+					wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+				})
+			})
+		}
+	}
 }

@@ -150,6 +150,34 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 	})
 }
 
+// The first attempt of a call is cut off. What the call is told depends on why it had not made one before.
+func TestACallThatStoodBehindOthersIsToldThatTheLockWasTaken(t *testing.T) {
+	for name, test := range map[string]struct {
+		behind, votes bool
+		failures      int // of the call before
+		want          quorum.Kind
+	}{
+		"it was behind":                             {true, true, 0, quorum.Taken},
+		"it was not":                                {false, true, 0, quorum.NoQuorum},
+		"it was, and no quorum votes":               {true, false, 0, quorum.NoQuorum},
+		"it was, and the call before had no quorum": {true, true, 1, quorum.NoQuorum},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := begun(t, oneWanted)
+				defer f.cancel()
+				f.w.behind, f.connected = test.behind, test.votes
+				f.w.ticket.outage().failures = test.failures
+				f.w.begin()
+				f.all, f.w.state = &quorum.Failure{Cause: context.Canceled}, rechecking
+				if e := f.w.act(f.ctx); e != interrupted || f.w.last.Kind != test.want {
+					t.Errorf("event %d, %+v, want kind %d", e, f.w.last, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
 	part := func(ttl time.Duration) quorum.Part {
 		return quorum.Part{Held: &quorum.Held{Type: "string", TTL: ttl}}

@@ -26,6 +26,7 @@ type waiter struct {
 	state    state
 	key      string // the key that it waits for; of a set the one that is in the way, of several one
 	again    bool   // that key was waited for lately
+	behind   bool   // calls of this client came first, and knew of no outage
 	ticket   *ticket
 	listener *Subscribed // since it came first for the first time
 	since    time.Time   // when it came first for the first time
@@ -165,7 +166,7 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 			}
 			return cameFirst
 		}
-		w.counts.losses = 0
+		w.counts.losses, w.behind = 0, true
 		select {
 		case <-w.ticket.signal:
 		case <-ctx.Done():
@@ -193,6 +194,7 @@ func (w *waiter) begin() {
 	if w.out = w.ticket.outage(); w.out.failures == 0 {
 		*w.out = w.before
 	}
+	w.behind = w.behind && w.out.failures == 0
 }
 
 // end ends the waiting.
@@ -269,7 +271,8 @@ func (w *waiter) attempted(f *quorum.Failure, over bool) event {
 	case f == nil:
 		return won
 	case f.Cause != nil:
-		if w.last == nil { // else what was learnt before says more
+		// Else what was learnt before says more, or that others had the lock until its turn came.
+		if w.last == nil && !(w.behind && w.room.quorumVotes()) {
 			w.last = f
 		}
 		return w.interrupted(f.Cause)
@@ -333,7 +336,7 @@ func (w *waiter) refusedTogether(
 func (w *waiter) interrupted(cause error) event {
 	if w.last == nil {
 		w.last = w.attempter.Taken(quorum.NoPilot, nil)
-		w.last.Note = "others of this client wait for it as well"
+		w.last.Note = "calls of this client came first"
 	}
 	w.last.Cause = cause
 	return interrupted

@@ -344,6 +344,18 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./redlock", "TestATryLeavesAKeyToCallsOfItsClientThatWait"},
 	},
 	{
+		name:    "a call that stood behind others and is told of an outage",
+		breaks:  "contention and an outage are never mixed up",
+		edits:   []edit{{"internal/waitqueue/waiter.go", "w.counts.losses, w.behind = 0, true", "w.counts.losses = 0"}},
+		foundBy: goTest{"./redlock", "TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken"},
+	},
+	{
+		name:    "a call that stood behind others and hides an outage",
+		breaks:  "contention and an outage are never mixed up",
+		edits:   []edit{{"internal/waitqueue/waiter.go", "	w.behind = w.behind && w.out.failures == 0\n", ""}},
+		foundBy: goTest{"./internal/waitqueue", "TestACallThatStoodBehindOthersIsToldThatTheLockWasTaken"},
+	},
+	{
 		name:    "a patience for each question of a call that does not wait",
 		breaks:  "L3: such a call takes the masters' timeout at the most",
 		edits:   []edit{{"internal/hold/attempt.go", "if !a.until.IsZero() {", "if false {"}},

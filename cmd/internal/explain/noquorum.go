@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -51,14 +52,24 @@ func (e *NoQuorumError) Error() string {
 	return strings.Join(texts, " ")
 }
 
-// helpsOf is what leads to the votes of the masters that did not agree.
+// helpsOf is what leads to the votes of the masters that did not agree. A fleet of which one master has a marker is not
+// new.
 func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 	var helps Helps
+	fresh, away := 0, 0
 	for node := range failed.NodeErrors() {
 		err := answer(node.Err, lasted)
+		if why := abstention(err); why != nil && why.Cause == guard.NoMarker && why.How != guard.HowEmptied {
+			fresh++
+		} else if a := Of(err); a.Down || a.Silent {
+			away++
+		}
 		if !errors.Is(err, redlock.ErrNotAwaited) && !errors.Is(err, pipeline.ErrConnecting) {
 			helps.Add(Help(err), node.Master)
 		}
+	}
+	if fresh > 0 && fresh+away == failed.Total {
+		return append(helps.Sentences(), "If the whole fleet is new: redlock init.")
 	}
 	return helps.Sentences()
 }

@@ -42,6 +42,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		return &redlock.AbstainError{Cause: guard.Quarantined, How: how, Left: 60702 * time.Millisecond, Until: until}
 	}
 	moot := redlock.ErrNotAwaited
+	noMarker := &redlock.AbstainError{Cause: guard.NoMarker}
 	forbiddenKey := &pipeline.ConfigError{What: "SET", Err: errors.New("NOPERM this user has no permissions to access one of the keys used as arguments")}
 	for _, test := range []struct {
 		err  error
@@ -96,7 +97,17 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			refusals("lock", "k", 0, &redlock.AbstainError{Cause: guard.NoMarker}, &redlock.Holder{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: guard.NotMaster, Value: "slave"}, down, down),
-			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock init. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead. List the master of 10.0.0.3:6379, or make it one: REPLICAOF NO ONE. Start 10.0.0.4:6379, 10.0.0.5:6379, or mend the network to it.`,
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead. List the master of 10.0.0.3:6379, or make it one: REPLICAOF NO ONE. Start 10.0.0.4:6379, 10.0.0.5:6379, or mend the network to it.`,
+		},
+		{
+			// No master has said that it has a marker.
+			refusals("lock", "k", 0, noMarker, noMarker, down, noMarker, pool.ErrTimeout),
+			`lock "k": no quorum: 1 of 5 masters is down (10.0.0.3:6379: connection refused), 1 does not answer (10.0.0.5:6379). 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.4:6379 have no marker: they are new, or have lost their data. Start 10.0.0.3:6379, or mend the network to it. No answer from 10.0.0.5:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it. If the whole fleet is new: redlock init.`,
+		},
+		{
+			// One has a marker: init would refuse.
+			refusals("lock", "k", 0, noMarker, noMarker, down, quarantined(guard.HowRestarted)),
+			`lock "k": no quorum: 1 of 5 masters is down (10.0.0.3:6379: connection refused). 10.0.0.1:6379, 10.0.0.2:6379 have no marker: they are new, or have lost their data. 10.0.0.4:6379 was restarted; it votes again at ` + at + `. Start 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
 			errors.Join(refusals("ready", "", 5000609*time.Microsecond, down, down, down), context.DeadlineExceeded),

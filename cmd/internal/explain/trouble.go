@@ -157,10 +157,9 @@ func abstains(why *guard.AbstainError) Answer {
 				many: " have lost their data: their markers are gone",
 			}
 		}
-		const ifNew = "; if the whole fleet is new: redlock init"
 		return Answer{
-			one:  " has no marker: it is new, or has lost its data" + ifNew,
-			many: " have no marker: they are new, or have lost their data" + ifNew,
+			one:  " has no marker: it is new, or has lost its data",
+			many: " have no marker: they are new, or have lost their data",
 		}
 	case guard.Quarantined:
 		return quarantined(why)

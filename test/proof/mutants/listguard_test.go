@@ -185,6 +185,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./cmd/internal/explain", "TestWhyThereIsNoQuorumIsSaidInFewWords"},
 	},
 	{
+		name:    "init for a fleet that has markers",
+		breaks:  "who cannot lock is told what helps",
+		edits:   []edit{{"cmd/internal/explain/noquorum.go", "fresh+away == failed.Total", "fresh+away >= failed.Need"}},
+		foundBy: goTest{"./cmd/internal/explain", "TestWhyThereIsNoQuorumIsSaidInFewWords"},
+	},
+	{
 		name:    "a client that only looks",
 		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
 		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},

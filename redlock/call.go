@@ -38,9 +38,9 @@ func (t *call) end() {
 }
 
 // want returns the call's request to the queue.
-func (l *Lock) want(tries int) waitqueue.Want {
+func (l *Lock) want(tries int) waitqueue.Options {
 	claim := l.own.Claim()
-	return waitqueue.Want{
+	return waitqueue.Options{
 		Keys: claim.Keys, Kind: claim.Kind, Fair: l.opts.fair,
 		Limit: l.c.holds.Timeout(claim.TTL), Tries: tries, Backoff: l.opts.backoff,
 	}

@@ -194,7 +194,7 @@ func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(110 * time.Millisecond)
 			begun := time.Now()
-			p.Want(1)
+			p.AddWaiting(1)
 			for n := range 20 {
 				g.next <- test.cause
 				least, most := test.least, test.most
@@ -206,8 +206,8 @@ func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
 				}
 				begun = time.Now()
 			}
-			p.Want(1)
-			p.Want(-2)
+			p.AddWaiting(1)
+			p.AddWaiting(-2)
 			synctest.Wait()
 			g.next <- test.cause // by a timer that was set before
 			begun = time.Now()

@@ -31,7 +31,7 @@ type Pipeline struct {
 	postponed   postponed
 
 	serving atomic.Bool  // state is up; written under mu
-	wanted  atomic.Int64 // calls that wait for the master, see Want
+	wanted  atomic.Int64 // calls that wait for the master, see AddWaiting
 	silent  atomic.Bool  // the master has answered nothing for a quarter of StallLimit
 	counters
 }

@@ -70,9 +70,9 @@ const (
 	wantedEvery = 100 * time.Millisecond
 )
 
-// Want counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
+// AddWaiting counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
 // is down is dialled every 100 ms, unless it is there and refuses the client.
-func (p *Pipeline) Want(n int) {
+func (p *Pipeline) AddWaiting(n int) {
 	if p.wanted.Add(int64(n)) == int64(n) && n > 0 {
 		select {
 		case p.hurry <- struct{}{}:

@@ -49,11 +49,11 @@ func (g *Monitor) Begins(since time.Time) <-chan struct{} {
 	return g.begins
 }
 
-// Want counts calls that wait for a quorum: n more, or fewer. While there are any, masters that
+// AddWaiting counts calls that wait for a quorum: n more, or fewer. While there are any, masters that
 // are down are dialled sooner.
-func (g *Monitor) Want(n int) {
+func (g *Monitor) AddWaiting(n int) {
 	for _, m := range g.cfg.Masters {
-		m.Want(n)
+		m.AddWaiting(n)
 	}
 }
 

@@ -119,7 +119,7 @@ func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisec
 type noVoters struct{}
 
 func (noVoters) Begins(time.Time) <-chan struct{} { return nil }
-func (noVoters) Want(int)                         {}
+func (noVoters) AddWaiting(int)                   {}
 
 func newRoom(cfg Config) *Room {
 	if cfg.Voters == nil {
@@ -131,7 +131,7 @@ func newRoom(cfg Config) *Room {
 }
 
 // begun is a fake whose waiter has come first and has found its pilot.
-func begun(t *testing.T, want Want) *fake {
+func begun(t *testing.T, want Options) *fake {
 	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &quorum.Held{Type: "none"}}}
 	f.ctx, f.cancel = context.WithCancel(t.Context())
 	masters := []fakeMaster{{f, 0}, {f, 1}}
@@ -175,11 +175,11 @@ func (f *fake) callReaders() {
 }
 
 var (
-	readWanted = Want{Keys: []string{"p:a"}, Kind: wire.Reader}
-	oneWanted  = Want{Keys: []string{"p:a"}, Kind: wire.Plain}
-	fairWanted = Want{Keys: []string{"p:a"}, Kind: wire.Plain, Fair: true}
-	setWanted  = Want{Keys: []string{"p:a", "p:b"}, Kind: wire.Set}
-	anyWanted  = Want{Keys: []string{"p:a", "p:b", "p:c"}, Kind: wire.Plain}
+	readWanted = Options{Keys: []string{"p:a"}, Kind: wire.Reader}
+	oneWanted  = Options{Keys: []string{"p:a"}, Kind: wire.Plain}
+	fairWanted = Options{Keys: []string{"p:a"}, Kind: wire.Plain, Fair: true}
+	setWanted  = Options{Keys: []string{"p:a", "p:b"}, Kind: wire.Set}
+	anyWanted  = Options{Keys: []string{"p:a", "p:b", "p:c"}, Kind: wire.Plain}
 )
 
 // hasStayed has a call for one of several keys have waited for this one for long enough.

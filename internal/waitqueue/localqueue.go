@@ -170,7 +170,7 @@ func (q *localQueues) awaitNone(limit time.Duration) {
 }
 
 // occupied reports whether a call would wait behind others, and for which of its keys.
-func (q *localQueues) occupied(want *Want) (key string, yes bool) {
+func (q *localQueues) occupied(want *Options) (key string, yes bool) {
 	if !q.anybody() {
 		return "", false
 	}
@@ -186,7 +186,7 @@ func (q *localQueues) occupied(want *Want) (key string, yes bool) {
 
 // unoccupied is the keys of several for which nobody waits, of one of which a call may do with.
 // For all other calls it is all keys or none.
-func (q *localQueues) unoccupied(want *Want) []string {
+func (q *localQueues) unoccupied(want *Options) []string {
 	if !want.oneOf() {
 		if _, occupied := q.occupied(want); occupied {
 			return nil

@@ -12,7 +12,7 @@ import (
 
 func first(p *ticket) bool { return p.state().first }
 
-func occupied(q *localQueues, want *Want) bool {
+func occupied(q *localQueues, want *Options) bool {
 	_, is := q.occupied(want)
 	return is
 }
@@ -50,15 +50,15 @@ func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
 	}
 }
 
-func plain(key string) *Want { return &Want{Keys: []string{key}, Kind: wire.Plain} }
+func plain(key string) *Options { return &Options{Keys: []string{key}, Kind: wire.Plain} }
 
 // Whatever is wanted: who would wait for a key stands behind those who wait for it already,
 // and asks nobody.
 func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
-	keys := func(k *wire.Kind, keys ...string) *Want { return &Want{Keys: keys, Kind: k} }
+	keys := func(k *wire.Kind, keys ...string) *Options { return &Options{Keys: keys, Kind: k} }
 	for name, test := range map[string]struct {
 		waiting []string // the local queues of those who wait
-		want    *Want
+		want    *Options
 		behind  string // whom it waits; "": nobody
 	}{
 		"a key":                             {[]string{"a"}, plain("a"), "a"},

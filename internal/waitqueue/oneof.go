@@ -46,7 +46,7 @@ func (w *waiter) withinStay(d time.Duration) time.Duration {
 
 // acquireOneOf is Acquire for one of several keys. Keys for which calls of this client wait
 // are left to them.
-func (r *Room) acquireOneOf(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
+func (r *Room) acquireOneOf(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	key := r.shuffled(want.Keys)[0]
 	keys := r.localQueues.unoccupied(want)
 	if len(keys) == 0 {
@@ -110,7 +110,7 @@ func (l *looked) left() time.Duration {
 const unknown = time.Duration(math.MaxInt64)
 
 // look asks the pilots of all keys at once. cause is what ended the call.
-func (r *Room) look(ctx context.Context, want *Want, keys []string) (all []looked, cause error) {
+func (r *Room) look(ctx context.Context, want *Options, keys []string) (all []looked, cause error) {
 	all = make([]looked, len(keys))
 	answers := make([]wire.Look, len(keys))
 	limit := time.Duration(0)
@@ -144,7 +144,7 @@ func (r *Room) look(ctx context.Context, want *Want, keys []string) (all []looke
 
 // pass looks at keys and tries those that are free, one after the other. It is one attempt.
 // The failure is about the key that is free soonest.
-func (r *Room) pass(ctx context.Context, want *Want, c Attempter, keys []string) *quorum.Failure {
+func (r *Room) pass(ctx context.Context, want *Options, c Attempter, keys []string) *quorum.Failure {
 	all, cause := r.look(ctx, want, r.shuffled(keys))
 	if cause != nil {
 		return r.unanswered(c, quorum.NoPilot, cause)

@@ -30,7 +30,7 @@ func (v *fakeVoters) Begins(since time.Time) <-chan struct{} {
 	return v.begins
 }
 
-func (v *fakeVoters) Want(n int) { v.wanted += n }
+func (v *fakeVoters) AddWaiting(n int) { v.wanted += n }
 
 func (v *fakeVoters) begin() {
 	v.mu.Lock()
@@ -59,7 +59,7 @@ func inOutage(t *testing.T, test func(t *testing.T, r *Room, v *fakeVoters, o *o
 func noQuorum() *quorum.Failure { return &quorum.Failure{Kind: quorum.NoQuorum, Total: 2, Need: 1} }
 
 // between pauses as a call does that polls, and says for how long.
-func (r *Room) between(t *testing.T, o *outage, want *Want, delay time.Duration) time.Duration {
+func (r *Room) between(t *testing.T, o *outage, want *Options, delay time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()
 	sleep := func(d time.Duration, ready <-chan struct{}) error { return r.pause(t.Context(), d, ready) }
@@ -86,7 +86,7 @@ func TestAPauseInAnOutageEndsWhenAQuorumBegins(t *testing.T) {
 			inOutage(t, func(t *testing.T, r *Room, v *fakeVoters, o *outage) {
 				begun := time.AfterFunc(test.after, v.begin)
 				defer begun.Stop()
-				if d := r.between(t, o, &Want{Backoff: test.backoff}, time.Second); d < test.least || d >= test.below {
+				if d := r.between(t, o, &Options{Backoff: test.backoff}, time.Second); d < test.least || d >= test.below {
 					t.Errorf("paused for %v, want %v to %v", d, test.least, test.below)
 				}
 				if v.wanted != 0 {
@@ -102,14 +102,14 @@ func TestAPauseInAnOutageEndsWhenAQuorumBegins(t *testing.T) {
 func TestOnlyTheBeginningOfAQuorumEndsAPause(t *testing.T) {
 	inOutage(t, func(t *testing.T, r *Room, v *fakeVoters, o *outage) {
 		time.AfterFunc(10*time.Millisecond, v.begin)
-		r.between(t, o, &Want{}, time.Second)
+		r.between(t, o, &Options{}, time.Second)
 		v.begin() // while the attempt is under way
 		r.note(o, noQuorum())
-		if d := r.between(t, o, &Want{}, time.Second); d >= 100*time.Millisecond {
+		if d := r.between(t, o, &Options{}, time.Second); d >= 100*time.Millisecond {
 			t.Errorf("paused for %v after a quorum had begun", d)
 		}
 		r.note(o, noQuorum())
-		if d := r.between(t, o, &Want{}, time.Second); d != time.Second {
+		if d := r.between(t, o, &Options{}, time.Second); d != time.Second {
 			t.Errorf("paused for %v while nothing has changed, want 1s", d)
 		}
 	})
@@ -123,7 +123,7 @@ func TestAQuorumThatBeganDuringTheFirstAttemptEndsThePauseBehindIt(t *testing.T)
 		failed := noQuorum()
 		failed.Elapsed = 500 * time.Millisecond
 		r.note(o, failed)
-		if d := r.between(t, o, &Want{}, time.Second); d >= 100*time.Millisecond {
+		if d := r.between(t, o, &Options{}, time.Second); d >= 100*time.Millisecond {
 			t.Errorf("paused for %v after a quorum had begun", d)
 		}
 	})
@@ -141,13 +141,13 @@ func TestMastersAreWantedDuringAPauseInAnOutage(t *testing.T) {
 			cancel()
 			return ctx.Err()
 		}
-		if err := r.pauseBetween(o, &Want{}, time.Second, nil, sleep); !errors.Is(err, context.Canceled) || v.wanted != 0 {
+		if err := r.pauseBetween(o, &Options{}, time.Second, nil, sleep); !errors.Is(err, context.Canceled) || v.wanted != 0 {
 			t.Errorf("%v, and %d calls want the masters", err, v.wanted)
 		}
 		*o = outage{} // the lock is taken: it is not the masters that are waited for
 		began := v.wanted
 		sleep = func(time.Duration, <-chan struct{}) error { began += v.wanted; return nil }
-		if err := r.pauseBetween(o, &Want{}, time.Second, nil, sleep); err != nil || began != 0 {
+		if err := r.pauseBetween(o, &Options{}, time.Second, nil, sleep); err != nil || began != 0 {
 			t.Errorf("%v, and %d calls want the masters", err, began)
 		}
 	})
@@ -170,7 +170,7 @@ func TestACallIsNotRefusedForAnOutageThatHasEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inOutage(t, func(t *testing.T, r *Room, v *fakeVoters, o *outage) {
 				r.cfg.OutageWait = test.limit
-				r.between(t, o, &Want{}, time.Second)
+				r.between(t, o, &Options{}, time.Second)
 				time.Sleep(2 * time.Second)
 				if test.votes {
 					r.cfg.Need = 0
@@ -184,7 +184,7 @@ func TestACallIsNotRefusedForAnOutageThatHasEnded(t *testing.T) {
 				if !test.more {
 					return
 				}
-				if d := r.between(t, o, &Want{}, time.Second); d < 50*time.Millisecond || d >= 100*time.Millisecond {
+				if d := r.between(t, o, &Options{}, time.Second); d < 50*time.Millisecond || d >= 100*time.Millisecond {
 					t.Errorf("the last attempt comes after %v", d)
 				}
 				v.begin()

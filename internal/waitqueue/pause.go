@@ -57,14 +57,14 @@ func (r *Room) note(o *outage, failed *quorum.Failure) (over bool) {
 // wait for that. It does not end because a quorum votes: masters that do may refuse every lock.
 // sleep pauses until ready is closed. ready ends the pause where there is a quorum.
 func (r *Room) pauseBetween(
-	o *outage, want *Want, delay time.Duration,
+	o *outage, want *Options, delay time.Duration,
 	ready <-chan struct{}, sleep func(d time.Duration, ready <-chan struct{}) error,
 ) (err error) {
 	if o.failures == 0 || want.Backoff != nil {
 		return sleep(delay, ready)
 	}
-	r.cfg.Voters.Want(1)
-	defer r.cfg.Voters.Want(-1)
+	r.cfg.Voters.AddWaiting(1)
+	defer r.cfg.Voters.AddWaiting(-1)
 	begins, began := r.cfg.Voters.Begins(o.asked), time.Now()
 	if !o.last {
 		err = sleep(delay, begins)
@@ -100,7 +100,7 @@ func IsLasting(err error) bool {
 
 // retryDelay is the pause after a failed attempt. It has a random part, so that calls that
 // have collided do not collide again. While there is no quorum it grows.
-func (r *Room) retryDelay(want *Want, attempt, failures int, failed *quorum.Failure) time.Duration {
+func (r *Room) retryDelay(want *Options, attempt, failures int, failed *quorum.Failure) time.Duration {
 	if f := want.Backoff; f != nil {
 		return max(0, f(attempt))
 	}

@@ -10,7 +10,7 @@ import (
 
 // poll attempts until it succeeds, the tries are used up, an outage lasts too long, or
 // ctx or the client ends.
-func (r *Room) poll(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
+func (r *Room) poll(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	var out outage
 	var last *quorum.Failure
 	for attempt := 1; ; attempt++ {
@@ -50,7 +50,7 @@ func (r *Room) poll(ctx context.Context, want *Want, c Attempter) *quorum.Failur
 }
 
 // yieldPolling is yieldAtPilot for a call that polls. occupied: calls of this client wait for the key.
-func (r *Room) yieldPolling(ctx context.Context, want *Want, c Attempter, occupied bool) *quorum.Failure {
+func (r *Room) yieldPolling(ctx context.Context, want *Options, c Attempter, occupied bool) *quorum.Failure {
 	switch {
 	case !occupied:
 		return r.yieldAtPilot(ctx, want, c, want.key())
@@ -65,7 +65,7 @@ func (r *Room) yieldPolling(ctx context.Context, want *Want, c Attempter, occupi
 
 // yieldHere is the failure of a call that leaves a key to others of this client, with what the pilot
 // says of it.
-func (r *Room) yieldHere(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
+func (r *Room) yieldHere(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	all, cause := r.look(ctx, want, want.Keys)
 	if cause != nil {
 		return r.unanswered(c, quorum.NoPilot, cause)
@@ -86,7 +86,7 @@ func (r *Room) behind(failed *quorum.Failure) *quorum.Failure {
 // asked for fairness lets those go first. So does one that does not wait, where the key was waited
 // for lately: a loop of such calls would else take most turns. key is the one to ask for where one of
 // several is wanted.
-func (r *Room) yieldAtPilot(ctx context.Context, want *Want, c Attempter, key string) *quorum.Failure {
+func (r *Room) yieldAtPilot(ctx context.Context, want *Options, c Attempter, key string) *quorum.Failure {
 	yields := want.Fair || want.once() && !want.oneOf() && r.recent.has(key) && r.quorumVotes()
 	if !yields || want.Kind != wire.Plain {
 		return nil

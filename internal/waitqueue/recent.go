@@ -39,7 +39,7 @@ func (r *recent) note(key string, waited bool) {
 }
 
 // among is the key that a call waits for: of several the first that was waited for lately.
-func (r *recent) among(w *Want) (key string, lately bool) {
+func (r *recent) among(w *Options) (key string, lately bool) {
 	for _, k := range w.Keys {
 		if r.has(k) {
 			return k, true

@@ -33,7 +33,7 @@ type Queues interface {
 // Voters say when a quorum votes. *voters.Monitor does.
 type Voters interface {
 	Begins(since time.Time) <-chan struct{}
-	Want(n int)
+	AddWaiting(n int)
 }
 
 // Config is what a client's calls have in common.
@@ -87,7 +87,7 @@ func (r *Room) Waiting() int { return int(r.localQueues.waiting.Load()) }
 // calls may get the same failure, so do not change it.
 //
 // While nobody waits, it is one attempt by the caller, and allocates nothing itself.
-func (r *Room) Acquire(ctx context.Context, want *Want, c Attempter) *quorum.Failure {
+func (r *Room) Acquire(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	if !want.queues() {
 		return r.poll(ctx, want, c)
 	}
@@ -116,7 +116,7 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Attempter) *quorum.Fai
 
 // waitAfter waits where a first attempt without a place has failed.
 func (r *Room) waitAfter(
-	ctx context.Context, want *Want, c Attempter, key string, failed *quorum.Failure,
+	ctx context.Context, want *Options, c Attempter, key string, failed *quorum.Failure,
 ) *quorum.Failure {
 	var out outage
 	over := failed != nil && r.note(&out, failed)

@@ -62,7 +62,7 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recent{since: time.Now()}
-		set := &Want{Keys: []string{"a", "b"}, Kind: wire.Set}
+		set := &Options{Keys: []string{"a", "b"}, Kind: wire.Set}
 		if key, lately := r.among(set); lately || key != "a" {
 			t.Errorf("before: %q, %v", key, lately)
 		}
@@ -87,7 +87,7 @@ func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
 		synctest.Test(t, func(t *testing.T) {
-			f := begun(t, Want{Keys: []string{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
+			f := begun(t, Options{Keys: []string{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
 			defer f.cancel()
 			failed := taken()
 			for i, key := range strings.Split(parts, "") {
@@ -109,7 +109,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 
 // Who leaves was called, and did not act on it: the next client is.
 func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
-	for name, want := range map[string]Want{"one key": oneWanted, "a reader": readWanted} {
+	for name, want := range map[string]Options{"one key": oneWanted, "a reader": readWanted} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := begun(t, want)
@@ -216,7 +216,7 @@ func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { r.Released(0, long, wire.Nobody) }); n != 0 {
 		t.Errorf("its release: %v allocations", n)
 	}
-	for name, want := range map[string]Want{
+	for name, want := range map[string]Options{
 		"one key":  {Keys: keys[:1], Kind: wire.Plain},
 		"several":  {Keys: keys, Kind: wire.Set},
 		"once":     {Keys: keys[:1], Kind: wire.Plain, Tries: 1},

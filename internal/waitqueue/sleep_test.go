@@ -19,7 +19,7 @@ var errOver = errors.New("the client has ended")
 func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
 	r := newRoom(Config{Closing: life})
-	w := newWaiter(r, Want{Keys: []string{"key"}, Kind: wire.Plain}, nil, "key", false)
+	w := newWaiter(r, Options{Keys: []string{"key"}, Kind: wire.Plain}, nil, "key", false)
 	w.ticket, w.listener = r.localQueues.join("key"), r.hub.Wait()
 	return w, end
 }

@@ -29,7 +29,7 @@ func (s state) String() string { return stateNames[s] }
 var steps = []struct {
 	from      state
 	situation string
-	want      *Want // nil: one key
+	want      *Options // nil: one key
 	given     func(f *fake)
 	to        state
 	did       string

@@ -19,7 +19,7 @@ import (
 // the call's goroutine.
 type waiter struct {
 	room      *Room
-	want      Want
+	want      Options
 	attempter Attempter
 	queue     queue
 
@@ -80,7 +80,7 @@ type queue interface {
 	leave()
 }
 
-func newWaiter(r *Room, want Want, c Attempter, key string, again bool) *waiter {
+func newWaiter(r *Room, want Options, c Attempter, key string, again bool) *waiter {
 	w := &waiter{room: r, want: want, attempter: c, key: key, again: again}
 	if w.queue = (&oneKey{w: w, pilot: quorum.NoPilot}); want.Kind == wire.Reader {
 		w.queue = &reader{oneKey{w: w, pilot: quorum.NoPilot}}

@@ -6,8 +6,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Want is what a call wants, and how it is to wait.
-type Want struct {
+// Options say what a call locks, and how it waits.
+type Options struct {
 	// Keys are as wire.Claim has them: with the prefix, sorted. Of several keys of a plain lock
 	// one is wanted.
 	Keys []string
@@ -24,21 +24,21 @@ type Want struct {
 }
 
 // key is the first key.
-func (w *Want) key() string {
+func (w *Options) key() string {
 	return w.Keys[0]
 }
 
 // isSet reports whether several keys are wanted together.
-func (w *Want) isSet() bool { return w.Kind == wire.Set }
+func (w *Options) isSet() bool { return w.Kind == wire.Set }
 
 // oneOf reports whether one of several keys is wanted.
-func (w *Want) oneOf() bool { return w.Kind == wire.Plain && len(w.Keys) > 1 }
+func (w *Options) oneOf() bool { return w.Kind == wire.Plain && len(w.Keys) > 1 }
 
 // once reports whether the call is one that does not wait.
-func (w *Want) once() bool { return !w.Until.IsZero() }
+func (w *Options) once() bool { return !w.Until.IsZero() }
 
 // left is how long to wait for one master, and no longer than the call may take.
-func (w *Want) left() time.Duration {
+func (w *Options) left() time.Duration {
 	if w.once() {
 		return min(w.Limit, max(0, time.Until(w.Until)))
 	}
@@ -47,6 +47,6 @@ func (w *Want) left() time.Duration {
 
 // queues reports whether a call waits in queues, and does not poll. It polls if the caller
 // has said how often, or when, to try.
-func (w *Want) queues() bool {
+func (w *Options) queues() bool {
 	return w.Tries == 0 && w.Backoff == nil
 }

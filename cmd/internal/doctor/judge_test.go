@@ -158,6 +158,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"other level", func(f []Facts) { f[1].Told.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
 		{"other TTL", func(f []Facts) { f[0].Told.Marker.MaxTTL = "1000" }, "serious other-fleet", "is of another fleet (5 masters, standard, longest TTL 1s) than the others"},
 		{"other version", func(f []Facts) { f[1].Told.Marker.Version = "2" }, "serious other-fleet", "version 2 instead of 3"},
+		{"newer version", func(f []Facts) { f[1].Told.Marker.Version = "9" }, "serious other-fleet", "Use the version of redlock that the other clients of it use."},
 		{"no number", func(f []Facts) { f[1].Told.Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
 		{"something else", func(f []Facts) { f[1].Told.Marker = ofAnother }, "serious no-hash", "has a string at redquorum:marker"},
 		{"nothing but something else", func(f []Facts) {

@@ -111,12 +111,16 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 			Do: "Name all masters of the fleet; or redlock init --force, when no client is running.",
 		}, f.Master)
 	case why.Cause == guard.OtherFleet:
+		do := "Take the list of masters that belong together; or redlock init --force, when no client is running."
+		if marker.Version != guard.Version {
+			do = fmt.Sprintf(explain.Help(why), "it")
+		}
 		l.add(Finding{
 			Severity: Serious, Code: "other-fleet",
 			What: fmt.Sprintf("is of another fleet (%s) than the others (%v)",
 				observe.Settings(marker.Fields), fleet),
 			Why: "Clients with different settings could each have a quorum, so it votes for those of one setting only.",
-			Do:  "Take the list of masters that belong together; or redlock init --force, when no client is running.",
+			Do:  do,
 		}, f.Master)
 	case marker.Verdict == guard.Missing:
 		judgeUnmarked(l, f, quarantine, now)

@@ -32,6 +32,9 @@ const (
 	noAnswer = "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), " +
 		"swapping or in a long script, or mend the network to it."
 
+	otherVersion = "Use the version of redlock that the other clients of %s use. " +
+		"Only where no client is running: redlock init --force."
+
 	// What is said of masters that have not said yet who they are.
 	unchecked    = " is still being checked"
 	allUnchecked = " are still being checked"
@@ -163,6 +166,10 @@ func abstains(why *guard.AbstainError) Answer {
 		}
 	case guard.Quarantined:
 		return quarantined(why)
+	case guard.OtherFleet:
+		if why.Aliases == nil && strings.Contains(why.Value, ", version ") {
+			return said(": its marker says "+why.Value, otherVersion)
+		}
 	}
 	return said(": "+why.Error(), helpFor(why))
 }

@@ -67,6 +67,14 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 			redis.Error("MISCONF Errors writing to the AOF file: No space left on device"),
 			"cannot save its data, and refuses every write", disk,
 		},
+		"a marker of another version": {
+			&guard.AbstainError{
+				Cause: guard.OtherFleet, Value: "5 masters, MaxTTL 1m0s, level standard, version 9 instead of 3",
+				Want: "5 masters, MaxTTL 1m0s, level standard",
+			},
+			"its marker says 5 masters, MaxTTL 1m0s, level standard, version 9 instead of 3",
+			"Use the version of redlock that the other clients of %s use. Only where no client is running: redlock init --force.",
+		},
 		"eviction": {
 			&guard.AbstainError{Cause: guard.MayEvict, Value: "allkeys-lru", Want: "noeviction"},
 			"its maxmemory-policy is allkeys-lru, which may evict locks, want noeviction: " +

@@ -191,6 +191,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./cmd/internal/explain", "TestWhyThereIsNoQuorumIsSaidInFewWords"},
 	},
 	{
+		name:    "other settings blamed for another version",
+		breaks:  "who cannot lock is told what helps",
+		edits:   []edit{{"cmd/internal/explain/trouble.go", "if why.Aliases == nil && strings.Contains(why.Value, \", version \") {", "if false {"}},
+		foundBy: goTest{"./cmd/internal/explain", "TestWhatIsAdvisedFitsWhatAMasterSays"},
+	},
+	{
 		name:    "a client that only looks",
 		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
 		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},

@@ -51,7 +51,7 @@ func Of(err error) Answer {
 	case down:
 		return Answer{Down: true, Help: helpOfDown(err), one: reason, many: reason}
 	case isSilence(err):
-		return Answer{Silent: true, Help: noAnswer}
+		return Answer{Silent: true, Help: orScheme(noAnswer, err)}
 	case errors.Is(err, pipeline.ErrConnecting):
 		return Answer{one: unchecked, many: allUnchecked}
 	case refused && (why == nil || why.Cause == guard.NotConnected):
@@ -82,8 +82,16 @@ func helpOfDown(err error) string {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "Raise the limit of open files here (ulimit -n): %s could not be asked."
 	default:
-		return start
+		return orScheme(start, err)
 	}
+}
+
+// orScheme adds to what helps that the URL's scheme may be wrong, where the dialler says so.
+func orScheme(help string, err error) string {
+	if _, hint, ok := strings.Cut(err.Error(), ", and it had said nothing: "); ok {
+		return strings.TrimSuffix(help, ".") + "; " + hint + "."
+	}
+	return help
 }
 
 // said is an answer that is the same behind one name and behind several.

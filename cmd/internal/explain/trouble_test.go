@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -74,6 +75,14 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 			},
 			"its marker says 5 masters, MaxTTL 1m0s, level standard, version 9 instead of 3",
 			"Use the version of redlock that the other clients of %s use. Only where no client is running: redlock init --force.",
+		},
+		"TLS at a plain port": {
+			down(fmt.Errorf("%w, and it had said nothing: if it does not speak TLS, use a redis:// URL", pipeline.ErrTimeout)),
+			"does not answer", strings.TrimSuffix(noAnswer, ".") + "; if it does not speak TLS, use a redis:// URL.",
+		},
+		"a TLS port without TLS": {
+			down(fmt.Errorf("read: %w, and it had said nothing: if it speaks TLS, use a rediss:// URL", syscall.ECONNRESET)),
+			"down: connection reset by peer", "Start %s, or mend the network to it; if it speaks TLS, use a rediss:// URL.",
 		},
 		"eviction": {
 			&guard.AbstainError{Cause: guard.MayEvict, Value: "allkeys-lru", Want: "noeviction"},

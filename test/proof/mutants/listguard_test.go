@@ -197,6 +197,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./cmd/internal/explain", "TestWhatIsAdvisedFitsWhatAMasterSays"},
 	},
 	{
+		name:    "a scheme that nobody doubts",
+		breaks:  "who cannot lock is told what helps",
+		edits:   []edit{{"cmd/internal/explain/trouble.go", "and it had said nothing: \"); ok {", "and it had said nothing: \"); false && ok {"}},
+		foundBy: goTest{"./cmd/internal/explain", "TestWhatIsAdvisedFitsWhatAMasterSays"},
+	},
+	{
 		name:    "a client that only looks",
 		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
 		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},

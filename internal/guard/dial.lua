@@ -45,8 +45,10 @@ if verdict ~= 'SAME' then
 elseif m.replid == '' and replid ~= '' then
   change.replid = replid
 end
--- A full master refuses to write it. It is answered as to who only looks: an eviction takes its vote all the same.
+-- Behind a first write that needs no memory a full master refuses no other. Where it does all the same, it is answered
+-- as to who only looks: an eviction takes its vote.
 if evicted and noted ~= evicted and not looks then
+  redis.pcall('PERSIST', marker)
   looks = type(redis.pcall('HSET', marker, 'evicted', evicted)) ~= 'number'
 end
 -- What was locked by other settings is over. A marker whose since moves keeps it.

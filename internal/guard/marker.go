@@ -29,7 +29,7 @@ type Verdict uint8
 const (
 	None      Verdict = iota // no script has answered yet
 	Same                     // it was as it should be
-	Restarted                // it was of another process, its data had another history, or keys were evicted; since is now
+	Restarted                // another process, another history of the data, or keys were evicted; since is now
 	Reset                    // its since lay in the future or was none; it is now
 	Adopted                  // there was none; since is when it was first seen without one
 	Declared                 // there was none; since is 0: it votes at once

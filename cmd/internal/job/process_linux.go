@@ -54,15 +54,16 @@ func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // Linux 3.4
 }
 
-// Room is an error under a limit of the address space at which a Go program may end at any moment: for want of a thread,
-// in the middle of the command.
+// Room is an error under a limit of the address space at which a Go program may end at any moment: for
+// want of a thread, in the middle of the command.
 func Room() error {
 	const least = 2 << 30
 	var space unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &space) != nil || space.Cur >= least {
 		return nil
 	}
-	return fmt.Errorf("ulimit -v is %d kB: want %d or more: set a lower one within the command", space.Cur>>10, least>>10)
+	const text = "ulimit -v is %d kB: want %d or more: set a lower one within the command"
+	return fmt.Errorf(text, space.Cur>>10, least>>10)
 }
 
 // processOf reads /proc. The error is ESRCH of one that has ended.

@@ -42,8 +42,8 @@ func (c *Command) Run() (Result, error) {
 	return g.result, nil
 }
 
-// Ending are the signals that would end another program: it was asked to end, or has set itself a limit. At some of them
-// a Go program would end with the states of its goroutines and code 2, and others it would not heed.
+// Ending are the signals that would end another program: it was asked to end, or has set itself a limit. At
+// some of them a Go program would end with the states of its goroutines and code 2, and others it would not heed.
 var Ending = append([]os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,

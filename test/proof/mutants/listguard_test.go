@@ -30,7 +30,13 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
 	},
 	{
-		name:    "a full master that has evicted keys and keeps its vote",
+		name:    "a full master on which an eviction is not noted",
+		breaks:  "guard: a quarantine that has begun outlasts CONFIG RESETSTAT",
+		edits:   []edit{{"internal/guard/dial.lua", "  redis.pcall('PERSIST', marker)\n", ""}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
+	},
+	{
+		name:    "a master that takes no write, has evicted keys and keeps its vote",
 		breaks:  "S1: a master that has evicted keys is in quarantine",
 		edits:   []edit{{"internal/guard/dial.lua", "type(redis.pcall('HSET', marker,", "type(redis.call('HSET', marker,"}},
 		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -16,6 +17,7 @@ import (
 type dialer struct {
 	cfg    *Config
 	asking chan struct{} // full while the credentials callback runs
+	served atomic.Bool   // a connection was made: the scheme of the URL is right
 }
 
 // connect makes a connection and logs in. Then greet says what else has to be said before the
@@ -53,7 +55,7 @@ func (d *dialer) connect(
 		}
 		// Redis hangs up on plain commands where it expects TLS, and waits for the end of a
 		// command where it gets a TLS handshake. It does not say which of them it was.
-		switch silent := w.silent && d.cfg.Network != "unix" && !isConfig(err); {
+		switch silent := w.silent && !d.served.Load() && d.cfg.Network != "unix" && !isConfig(err); {
 		case silent && d.cfg.TLS == nil && errors.Is(err, ErrConnectionLost):
 			err = fmt.Errorf("%w, and it had said nothing: if it speaks TLS, use a rediss:// URL", err)
 		case silent && d.cfg.TLS != nil && errors.Is(err, ErrTimeout):
@@ -61,6 +63,7 @@ func (d *dialer) connect(
 		}
 		return nil, nil, err
 	}
+	d.served.Store(true)
 	return w, h.rc, nil
 }
 

@@ -57,7 +57,7 @@ func New(cfg Config) *Pipeline {
 
 		warnings: make(warnings),
 	}
-	p.dialer = dialer{&p.cfg, make(chan struct{}, 1)}
+	p.dialer.cfg, p.dialer.asking = &p.cfg, make(chan struct{}, 1)
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)
 	return p

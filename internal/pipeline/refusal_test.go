@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -306,4 +307,30 @@ func TestACredentialsErrorDoesNotShowThePassword(t *testing.T) {
 			t.Errorf("%d commands were sent without credentials", n)
 		}
 	})
+}
+
+// Whoever has answered over this URL speaks what it says, however silently a later connection is closed.
+func TestAMasterThatHasServedIsNotToldToSpeakTLS(t *testing.T) {
+	for served, wants := range map[int]bool{0: true, 1: false} {
+		inBubble(t, fmt.Sprint(served), func(t *testing.T) {
+			s := newFakeServer(t)
+			var conns atomic.Int32
+			s.accept = func(c *fakeConn) bool {
+				refused := int(conns.Add(1)) > served
+				if refused {
+					_ = c.Close()
+				}
+				return !refused
+			}
+			p := open(t, s.config())
+			time.Sleep(time.Second)
+			if served > 0 {
+				_ = s.conn(1).Close()
+			}
+			time.Sleep(time.Second)
+			if err := p.Stats().Err; err == nil || strings.Contains(err.Error(), "use a rediss:// URL") != wants {
+				t.Errorf("%d served: %v", served, err)
+			}
+		})
+	}
 }

@@ -188,7 +188,7 @@ func (v *locksView) sums(s *Survey) string {
 		text = "1 lock is held."
 	}
 	if sums.Unheld > 0 {
-		text += fmt.Sprintf(" %s without a quorum, which nobody holds, or which changed hands just now.",
+		text += fmt.Sprintf(" %s without a quorum: not held, changing hands, or masters are silent.",
 			term.Count(sums.Unheld, "key"))
 	}
 	if sums.Foreign > 0 {

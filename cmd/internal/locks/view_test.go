@@ -76,7 +76,7 @@ func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
    invoices:2026-…  ci@build-1/4711        2 of 3  28.0 s
    nightly          deploy@app-17/1234567  1 of 3  8.0 s
 
-1 lock is held. 1 key without a quorum, `
+1 lock is held. 1 key without a quorum: `
 	if !strings.HasPrefix(text.String(), want) {
 		t.Errorf("%s\nwant\n%s", text.String(), want)
 	}

@@ -88,7 +88,9 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
-	if w.facts.Info.RunID != "" {
+	// One that may not vote for want of INFO is looked at as soon as a check reads it.
+	unread := s.Why != nil && s.Why.Cause == guard.Unreadable && w.facts.Marker.Run != ""
+	if unread || w.facts.Info.RunID != "" {
 		j.mark = w.facts.Mark()
 	}
 	switch {

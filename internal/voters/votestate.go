@@ -70,7 +70,8 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, need
 	switch said := call.Said(); {
 	case j.epoch == 0 || j.epoch != call.Epoch:
 		return errUnjudged
-	case j.mark != "" && said.Mark != j.mark && (j.reason == nil || j.reason.Cause == guard.Quarantined):
+	case j.mark != "" && said.Mark != j.mark &&
+		(j.reason == nil || j.reason.Cause == guard.Quarantined || j.reason.Cause == guard.Unreadable):
 		g.changed(i, j)
 		const what = "its marker, or the history of its data, is not what it was"
 		return &guard.AbstainError{Cause: guard.Changed, Value: what, Err: said.Err}

@@ -23,6 +23,7 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		at[i] = clock.Now()
 	}
 	quarantined := &guard.AbstainError{Cause: guard.Quarantined, Left: 2 * time.Second}
+	unread := &guard.AbstainError{Cause: guard.Unreadable}
 	for name, test := range map[string]struct {
 		j     voteState
 		epoch uint64
@@ -38,6 +39,8 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		"the check failed":              {voteState{epoch: 7, mark: mark}, 7, "", at[0], guard.Changed},
 		"unguarded":                     {voteState{epoch: 7}, 7, "", at[0], ""},
 		"may not vote":                  {voteState{epoch: 7, mark: mark, reason: &guard.AbstainError{Cause: guard.MayEvict}}, 7, mark, at[0], guard.MayEvict},
+		"INFO is denied":                {voteState{epoch: 7, mark: mark, reason: unread}, 7, mark, at[0], guard.Unreadable},
+		"INFO is permitted again":       {voteState{epoch: 7, mark: mark, reason: unread}, 7, mark + "s", at[0], guard.Changed},
 		"in quarantine":                 {voteState{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, mark, at[1], guard.Quarantined},
 		"after it":                      {voteState{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, mark, at[2], ""},
 		"after it, emptied":             {voteState{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, "", at[2], guard.Changed},

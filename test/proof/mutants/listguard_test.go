@@ -30,6 +30,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestAMasterThatHasEvictedKeysIsQuarantined"},
 	},
 	{
+		name:    "INFO that is permitted again, and is not asked for until the next look",
+		breaks:  "progress: a denial that is over costs no lock",
+		edits:   []edit{{"internal/voters/votestate.go", " || j.reason.Cause == guard.Unreadable", ""}},
+		foundBy: goTest{"./internal/voters", "TestAnAnswerIsAVoteOnlyAsJudged"},
+	},
+	{
 		name:    "a full master on which an eviction is not noted",
 		breaks:  "guard: a quarantine that has begun outlasts CONFIG RESETSTAT",
 		edits:   []edit{{"internal/guard/dial.lua", "  redis.pcall('PERSIST', marker)\n", ""}},

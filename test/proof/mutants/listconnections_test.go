@@ -143,7 +143,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a callback for each dial that one has hung in",
 		breaks:  "a hanging callback leaves one goroutine behind for each master",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "p.dialer = dialer{&p.cfg, make(chan struct{}, 1)}", "p.dialer = dialer{&p.cfg, make(chan struct{}, 1000)}"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "p.dialer.asking = &p.cfg, make(chan struct{}, 1)", "p.dialer.asking = &p.cfg, make(chan struct{}, 1000)"}},
 		foundBy: goTest{"./internal/pipeline", "TestACredentialsCallbackThatHasNotReturnedIsNotCalledAgain"},
 	},
 	{

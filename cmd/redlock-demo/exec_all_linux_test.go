@@ -201,6 +201,28 @@ func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
 	}
 }
 
+// Nor is what such a child starts and leaves behind while the command runs, which comes to exec as an orphan.
+func TestWhatChildrenFromBeforeExecLeaveBehindIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash")
+	c := servers(t, 1)
+	pid := filepath.Join(t.TempDir(), "pid")
+	cmd := command(t, []string{"DEMO=" + binary, "REDLOCK_MASTERS=" + addresses(c), "PID=" + pid})
+	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c", `sh -c 'sleep 0.5; sleep 60 >&- 2>&- & echo $! >$PID' &
+exec "$DEMO" exec k -- sh -c 'until [ -s $PID ]; do sleep 0.05; done; sleep 0.2'`}
+	r := startCommand(t, cmd)
+	code := r.end(t)
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || ended(orphan) || code != 0 || r.stderr.String() != "" {
+		t.Errorf("exit code %d, %q; the orphan %q has ended: %t", code, r.stderr.String(), text, ended(orphan))
+	}
+	_ = syscall.Kill(orphan, syscall.SIGKILL)
+}
+
 // A daemon keeps the environment of the lock under which it was started.
 func TestTheEnvironmentOfALockThatIsOverLetsNobodyIn(t *testing.T) {
 	t.Parallel()

@@ -139,8 +139,11 @@ func (f *family) look(group int) (here, left []process) {
 	}
 	ours, _ := unix.Getsid(0)
 	before := map[int]bool{}
+	// The command has a group of its own: who is of this process's group descends from somebody else, whom no look
+	// has seen.
+	others := syscall.Getpgrp()
 	for _, p := range all { // parents come first
-		switch before[p.pid] = f.before[p.id] || before[p.parent]; {
+		switch before[p.pid] = f.before[p.id] || before[p.parent] || p.group == others; {
 		case before[p.pid]:
 			f.before[p.id] = true // also when its parent has ended
 		case p.session == ours:

@@ -87,11 +87,12 @@ func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
 		if fleet.MaxTTL != 5*time.Second || fleet.Level != guard.Standard || !found || sure {
 			t.Errorf("%+v, %t, %t", fleet, found, sure)
 		}
-		b.Kill(4)
-		b.Freeze(3)
-		began := time.Now()
-		if fleet, found, _ = SettingsOf(t.Context(), poolOf(t, b)); found || time.Since(began) > 2*afterOne {
-			t.Errorf("%+v, %t, after %v", fleet, found, time.Since(began))
+		// It may be the only one, and far away: whoever goes by defaults would change the fleet.
+		b.Kill(3)
+		b.Freeze(4)
+		time.AfterFunc(settingsBound/2, b.All[4].Thaw)
+		if fleet, found, _ = SettingsOf(t.Context(), poolOf(t, b)); fleet.MaxTTL != 5*time.Second || !found {
+			t.Errorf("%+v, %t", fleet, found)
 		}
 	})
 }

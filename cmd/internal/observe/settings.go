@@ -48,7 +48,7 @@ func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, s
 			if votes[c] > votes[fleet] {
 				fleet, found = c, true
 			}
-		case votes[fleet]+left >= need:
+		case !found || votes[fleet]+left >= need:
 			continue
 		}
 		// Who is silent for ten times as long is frozen, or is not needed to know it.

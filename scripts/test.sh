@@ -103,7 +103,7 @@ events() {
 	local module beside='' others=''
 	for module in $modules; do
 		case $part:$module in
-		quick:test/integration | quick:test/fidelity | quick:test/proof) beside="$beside $module" ;;
+		quick:test/* | quick:contrib/*) beside="$beside $module" ;;
 		*) others="$others $module" ;;
 		esac
 	done

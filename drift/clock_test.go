@@ -2,7 +2,6 @@ package drift
 
 import (
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,25 +24,6 @@ func TestReadingsAdvanceWithRealTime(t *testing.T) {
 				t.Errorf("%v passed by the clock, and at most %v in truth", got, most)
 			}
 		})
-	}
-}
-
-func TestSystemSubIsNeverLessThanGoSays(t *testing.T) {
-	clock := System()
-	earlier := clock.Now()
-	for range 10_000 {
-		a := time.Now()
-		i := clock.Now()
-		b := time.Now()
-		j := clock.Now()
-		if i.Sub(earlier) < 0 || j.Sub(i) < 0 {
-			t.Fatalf("negative: %v, %v", i.Sub(earlier), j.Sub(i))
-		}
-		k := clock.Now()
-		if least := b.Sub(a); k.Sub(earlier) < least {
-			t.Fatalf("%v passed since before %v passed", k.Sub(earlier), least)
-		}
-		earlier = i
 	}
 }
 
@@ -97,43 +77,6 @@ func TestInABubbleExactlyTheVirtualTimePasses(t *testing.T) {
 	}
 }
 
-func TestAcrossTheBoundaryOfABubbleSubIsStillNotNegative(t *testing.T) {
-	for _, clock := range []Clock{System(), Runtime()} {
-		outside := clock.Now()
-		var inside Instant
-		synctest.Test(t, func(*testing.T) { inside = clock.Now() })
-		if got := inside.Sub(outside); got < 0 {
-			t.Errorf("into the bubble: %v", got)
-		}
-		// The year 2000 lies in the past: believed to be long ago.
-		if got := outside.Sub(inside); got < 365*24*time.Hour {
-			t.Errorf("out of the bubble: %v", got)
-		}
-	}
-}
-
-func TestClocksMayBeReadByManyGoroutines(t *testing.T) {
-	for name, clock := range map[string]Clock{"System": System(), "Runtime": Runtime(), "Fake": &Fake{}} {
-		t.Run(name, func(t *testing.T) {
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() {
-					earlier := clock.Now()
-					for range 1000 {
-						now := clock.Now()
-						if now.mono < earlier.mono || now.flags != earlier.flags || now.Sub(earlier) < now.MonotonicSub(earlier) {
-							t.Errorf("%+v after %+v", now, earlier)
-							return
-						}
-						earlier = now
-					}
-				})
-			}
-			wg.Wait()
-		})
-	}
-}
-
 var sink Instant
 
 func TestReadingsAndDifferencesDoNotAllocate(t *testing.T) {
@@ -147,32 +90,4 @@ func TestReadingsAndDifferencesDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: Sub and Validity allocate %v times", name, n)
 		}
 	}
-}
-
-func BenchmarkNow(b *testing.B) {
-	for name, clock := range map[string]Clock{"System": System(), "Runtime": Runtime(), "Cumulative": Cumulative(System())} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				sink = clock.Now()
-			}
-		})
-	}
-}
-
-func BenchmarkSub(b *testing.B) {
-	start, end := System().Now(), System().Now()
-	total := time.Duration(0)
-	for b.Loop() {
-		total += end.Sub(start)
-	}
-	_ = total
-}
-
-func BenchmarkValidity(b *testing.B) {
-	total := time.Duration(0)
-	for b.Loop() {
-		total += Default.Validity(10*time.Second, time.Millisecond)
-	}
-	_ = total
 }

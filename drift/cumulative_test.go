@@ -24,17 +24,12 @@ func TestCumulativeCountsEachStepForward(t *testing.T) {
 		move func(f *Fake, c Clock)
 		want time.Duration
 	}{
-		{"nothing", func(*Fake, Clock) {}, 0},
 		{"time passes", steps(0, 0), 2 * s},
 		{"forward", steps(15 * s), 16 * s},
-		{"back", steps(-20 * s), s},
 		{"back, then forward by less", steps(-20*s, 15*s), 17 * s},
-		{"back, then forward by as much", steps(-20*s, 20*s), 22 * s},
 		{"back, then forward by more", steps(-20*s, 60*s), 62 * s},
 		{"forward, then back", steps(60*s, -60*s), 62 * s},
-		{"back, then forward twice", steps(-time.Hour, 15*s, -time.Hour, 15*s), 34 * s},
 		{"back, then asleep", func(f *Fake, c Clock) { f.StepWall(-time.Hour); c.Now(); f.Suspend(60 * s) }, 60 * s},
-		{"asleep, then back, then forward by less", func(f *Fake, c Clock) { f.Suspend(60 * s); c.Now(); steps(-60*s, 15*s)(f, c) }, 77 * s},
 		{"nobody reads in between", func(f *Fake, _ Clock) { f.StepWall(-20 * s); f.StepWall(15 * s) }, 0},
 		{"small steps in one direction add up", func(f *Fake, c Clock) {
 			for range 1000 {
@@ -137,9 +132,21 @@ func TestCumulativeIsMadeOnce(t *testing.T) {
 }
 
 func TestCumulativeLeavesNoReadingAsItIs(t *testing.T) {
-	c := Cumulative(clockFunc(func() Instant { return Instant{} }))
-	if i := c.Now(); !i.IsZero() || i.Sub(c.Now()) != longest {
+	f, none := NewFake(epoch), false
+	c := Cumulative(clockFunc(func() Instant {
+		if none {
+			return Instant{}
+		}
+		return f.Now()
+	}))
+	start := c.Now()
+	none = true
+	if i := c.Now(); !i.IsZero() {
 		t.Errorf("%+v", i)
+	}
+	none = false
+	if got := c.Now().Sub(start); got != 0 {
+		t.Errorf("%v passed, and in truth none", got)
 	}
 }
 
@@ -151,9 +158,8 @@ func TestCumulativeSaturates(t *testing.T) {
 		f.StepWall(math.MaxInt64)
 		c.Now()
 		f.StepWall(math.MinInt64)
-		c.Now()
-	}
-	if got := c.Now().Sub(start); got != 1<<62-1 {
-		t.Errorf("%v passed", got)
+		if got := c.Now().Sub(start); got != 1<<62-1 {
+			t.Errorf("%v passed", got)
+		}
 	}
 }

@@ -19,27 +19,11 @@ func TestSub(t *testing.T) {
 		earlier, later Instant
 		want           time.Duration
 	}{
-		{"nothing happened", at(1, 2, 3), at(1, 2, 3), 0},
-		{"all clocks ran", at(0, 0, 0), at(s, s, s), s},
-		{"the machine slept, and the wall clock is still wrong", at(0, 0, 0), at(s, 60*s, s), 60 * s},
-		{"the machine slept", at(0, 0, 0), at(s, 60*s, 60*s), 60 * s},
-		{"the machine slept, without boot time", noBoot(0, 0), noBoot(s, 60*s), 60 * s},
-		{"the virtual machine stood still", at(0, 0, 0), at(s, s, 60*s), 60 * s},
-		{"the wall clock was stepped back", at(0, 0, 0), at(s, s, -3600*s), s},
-		{"the wall clock was stepped back during sleep", at(0, 0, 0), at(s, 60*s, -3600*s), 60 * s},
-		{"the wall clock was stepped forward", at(0, 0, 0), at(s, s, 3600*s), 3600 * s},
 		{"boot time in the later reading only", noBoot(0, 0), at(s, 60*s, 2*s), 2 * s},
 		{"boot time in the earlier reading only", at(0, 60*s, 0), noBoot(s, 2*s), 2 * s},
-		{"the wrong way round", at(s, s, s), at(0, 0, 0), 0},
-		{"origins do not matter", at(-5*s, 100*s, 0), at(-3*s, 102*s, 2*s), 2 * s},
-		{"monotonic difference saturates", at(math.MinInt64, 0, 0), at(math.MaxInt64, 0, 0), longest},
-		{"boot difference saturates", at(0, -1, 0), at(0, math.MaxInt64, 0), longest},
-		{"wall difference saturates", AtWithoutBoot(0, time.Time{}), AtWithoutBoot(0, epoch), longest},
-		{"the other way round saturates too", at(math.MaxInt64, math.MaxInt64, 0), at(math.MinInt64, math.MinInt64, 0), 0},
 		{"wall clocks beyond 64 bits are held at the limit", AtWithoutBoot(0, epoch.AddDate(1000, 0, 0)), AtWithoutBoot(0, epoch.AddDate(2000, 0, 0)), 0},
 		{"no reading to start from", Instant{}, at(0, 0, 0), longest},
 		{"no reading to end at", at(0, 0, 0), Instant{}, longest},
-		{"no reading at all", Instant{}, Instant{}, longest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.later.Sub(tt.earlier); got != tt.want {
@@ -104,7 +88,7 @@ func TestWallReturnsWhatWasGiven(t *testing.T) {
 			t.Errorf("Wall() = %v carries a monotonic reading", got)
 		}
 	}
-	for year, want := range map[int]int{1: 1677, 1600: 1677, 1678: 1678, 2261: 2261, 2300: 2262, 9999: 2262} {
+	for year, want := range map[int]int{1: 1677, 1678: 1678, 2261: 2261, 9999: 2262} {
 		if got := At(0, 0, time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)).Wall().UTC().Year(); got != want {
 			t.Errorf("the year %d is held at %d, want %d", year, got, want)
 		}

@@ -163,24 +163,6 @@ func TestARateBeyondThePolicyIsReported(t *testing.T) {
 	}
 }
 
-func TestOurOwnStepIsNoDeviationOfTheMaster(t *testing.T) {
-	r := newRemote(0, 0)
-	m := NewMeter(Default)
-	for i, happens := range []func(){
-		func() {}, func() { r.ours.StepWall(time.Hour) }, func() { r.ours.StepWall(-2 * time.Hour) },
-		func() { r.ours.Suspend(8 * time.Hour) },
-	} {
-		happens()
-		reading, ahead := r.read(time.Millisecond, time.Millisecond)
-		if d := add1(t, m, reading); d != nil {
-			t.Errorf("event %d: %v", i, d)
-		}
-		if s, _ := m.Offset(); ahead < s.Low || ahead > s.High {
-			t.Errorf("event %d: the clock is %v ahead, reported %v", i, ahead, s)
-		}
-	}
-}
-
 func TestWhatIsNoReadingIsRefusedAndChangesNothing(t *testing.T) {
 	r := newRemote(time.Minute, 0)
 	good, _ := r.read(time.Millisecond, time.Millisecond)

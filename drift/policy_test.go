@@ -18,15 +18,10 @@ func TestValidate(t *testing.T) {
 		want   []string // parts of the error; none: valid
 	}{
 		{"default", Default, nil},
-		{"zero", Policy{}, nil},
 		{"upper limits", Policy{Factor: 0.5, Floor: time.Minute}, nil},
-		{"negative zero factor", Policy{Factor: math.Copysign(0, -1)}, nil},
 		{"factor above", Policy{Factor: math.Nextafter(0.5, 1)}, []string{"Factor", "0.5000000000000001", "[0, 0.5]"}},
-		{"factor in percent", Policy{Factor: 1}, []string{"Factor", "is 1,", "[0, 0.5]"}},
 		{"factor below", Policy{Factor: -0.01}, []string{"Factor", "-0.01", "[0, 0.5]"}},
 		{"factor not a number", Policy{Factor: math.NaN()}, []string{"Factor", "NaN", "[0, 0.5]"}},
-		{"factor infinite", Policy{Factor: math.Inf(1)}, []string{"Factor", "+Inf", "[0, 0.5]"}},
-		{"factor minus infinite", Policy{Factor: math.Inf(-1)}, []string{"Factor", "-Inf", "[0, 0.5]"}},
 		{"floor above", Policy{Floor: time.Minute + 1}, []string{"Floor", "1m0.000000001s", "[0s, 1m0s]"}},
 		{"floor below", Policy{Floor: -1}, []string{"Floor", "-1ns", "[0s, 1m0s]"}},
 	} {
@@ -60,24 +55,13 @@ func TestAllowanceAndValidity(t *testing.T) {
 		validity     time.Duration
 	}{
 		{"shortest TTL of the library", Default, 20 * ms, 3 * ms, 2200 * time.Microsecond, 14800 * time.Microsecond},
-		{"one second", Default, time.Second, 10 * ms, 12 * ms, 978 * ms},
-		{"default TTL", Default, 10 * time.Second, 0, 102 * ms, 9898 * ms},
 		{"default TTL, some elapsed", Default, 10 * time.Second, 5 * ms, 102 * ms, 9893 * ms},
-		{"half a minute", Default, 30 * time.Second, time.Second, 302 * ms, 28698 * ms},
-		{"a day", Default, 24 * time.Hour, time.Minute, 14*time.Minute + 24*time.Second + 2*ms, 24*time.Hour - 15*time.Minute - 24*time.Second - 2*ms},
 		{"rounded up", Default, 101, 0, 2*ms + 2, 101 - 2*ms - 2},
 		{"rounded up from next to nothing", Policy{Factor: 1e-12}, 1, 0, 1, 0},
-		{"no drift", Policy{}, time.Second, 400 * ms, 0, 600 * ms},
-		{"floor only", Policy{Floor: 5 * ms}, time.Second, 0, 5 * ms, 995 * ms},
 		{"greatest policy", Policy{Factor: 0.5, Floor: time.Minute}, time.Hour, 0, 31 * time.Minute, 29 * time.Minute},
-		{"nothing left", Default, 10 * time.Second, 9898 * ms, 102 * ms, 0},
-		{"less than nothing left", Default, 10 * time.Second, 9899 * ms, 102 * ms, -ms},
-		{"TTL below the floor", Default, ms, 0, 2*ms + 10*time.Microsecond, -ms - 10*time.Microsecond},
 		{"negative elapsed counts as 0", Default, 10 * time.Second, -time.Hour, 102 * ms, 9898 * ms},
-		{"zero TTL", Default, 0, 0, 2 * ms, -2 * ms},
 		{"negative TTL", Default, -time.Second, 0, 2 * ms, -time.Second - 2*ms},
 		{"greatest TTL", Policy{Factor: 0.5}, longest, 0, 1 << 62, 1<<62 - 1},
-		{"greatest TTL, all elapsed", Policy{}, longest, longest, 0, 0},
 		{"endless elapsed", Default, 10 * time.Second, longest, 102 * ms, 10*time.Second - 102*ms - longest},
 		{"all at the limit", Policy{Factor: math.Inf(1)}, 0, longest, longest, math.MinInt64},
 		{"allowance saturates", Policy{Factor: 1, Floor: time.Minute}, longest, 0, longest, 0},
@@ -117,20 +101,6 @@ func eachRandomCase(t *testing.T, check func(p Policy, a, b time.Duration)) {
 			return
 		}
 	}
-}
-
-func TestAllowanceNeverFallsWhenTheTTLGrows(t *testing.T) {
-	eachRandomCase(t, func(p Policy, a, b time.Duration) {
-		a, b = min(a, b), max(a, b)
-		if short, long := p.Allowance(a), p.Allowance(b); short > long || short < 0 {
-			t.Errorf("%+v: Allowance(%d) = %d, Allowance(%d) = %d", p, a, short, b, long)
-		}
-		if a < longest {
-			if short, long := p.Allowance(a), p.Allowance(a+1); short > long {
-				t.Errorf("%+v: Allowance(%d) = %d, a nanosecond later %d", p, a, short, long)
-			}
-		}
-	})
 }
 
 func TestAllowanceIsTheExactProductRoundedUp(t *testing.T) {

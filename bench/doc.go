@@ -22,11 +22,8 @@
 //	BenchmarkOneFrozen   one of the masters is suspended by SIGSTOP (redquorum
 //	                     alone, the benchmark says why)
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
-//	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away; first lock, whole
-//	                     program, lock, unlock and hand-over, in round trips
-//
-// BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
-// of 10 by LockAny, beside the lock of one key.
+//	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away; lock, unlock and
+//	                     hand-over, in round trips
 //
 // BenchmarkHeld shows what locks cost that are only held: 100,000 of them with a
 // TTL of 30 s for a minute, renewed all the time, while two masters are killed.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/redistest"
@@ -140,27 +139,4 @@ func benchmarkFloor(b *testing.B, masters *redistest.Cluster, goroutines int) {
 		b.ReportMetric(microseconds(client)/float64(b.N), "client-cpu-µs/op")
 		b.ReportMetric(microseconds(server)/float64(b.N), "server-cpu-µs/op")
 	})
-}
-
-func TestTheFloorLeavesNoLockBehind(t *testing.T) {
-	masters := redistest.Start(t, 2, redistest.Config{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	f, err := openFloor(ctx, masters, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pairs := range []int{1, 7, 20} {
-		if err := f.run(pairs); err != nil {
-			t.Errorf("%d pairs: %v", pairs, err)
-		}
-	}
-	if err := f.close(); err != nil {
-		t.Error(err)
-	}
-	for _, m := range masters.Masters {
-		if n, err := m.Do("DBSIZE"); err != nil || n != int64(0) {
-			t.Errorf("%v keys, error %v", n, err)
-		}
-	}
 }

@@ -47,6 +47,4 @@ type worker interface {
 	// lock makes one attempt.
 	lock(ctx context.Context) error
 	unlock(ctx context.Context) error
-	// token is what stands in Redis while the lock is held.
-	token() string
 }

@@ -241,8 +241,6 @@ func (w *pipelinedWorker) unlock(ctx context.Context) error {
 	return nil
 }
 
-func (w *pipelinedWorker) token() string { return w.value }
-
 func (p *pipelinedPeer) release(ctx context.Context, key, value string) bool {
 	return p.ask(ctx, "EVALSHA", pipelinedRelease.Hash(), 1, key, value)
 }

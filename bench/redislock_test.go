@@ -49,5 +49,3 @@ func (w *redislockWorker) lock(ctx context.Context) (err error) {
 }
 
 func (w *redislockWorker) unlock(ctx context.Context) error { return w.held.Release(ctx) }
-
-func (w *redislockWorker) token() string { return w.held.Token() }

@@ -64,5 +64,3 @@ func (w *redquorumWorker) lock(ctx context.Context) (err error) {
 }
 
 func (w *redquorumWorker) unlock(ctx context.Context) error { return w.held.Unlock(ctx) }
-
-func (w *redquorumWorker) token() string { return w.held.Token() }

@@ -126,8 +126,6 @@ func (w *redsyncWorker) unlock(ctx context.Context) error {
 	}
 }
 
-func (w *redsyncWorker) token() string { return w.mutex.Value() }
-
 // A failFastWorker makes a mutex for every pair. Fail-fast returns while some calls
 // still run. Such a call reads the mutex's token only when its turn comes. By then a
 // next Lock of the same mutex may have changed it. Each pair is on a key that none had

@@ -66,9 +66,6 @@ func (w *rueidislockWorker) unlock(context.Context) error {
 	return nil
 }
 
-// token implements worker: rueidislock does not tell it.
-func (w *rueidislockWorker) token() string { return "" }
-
 // Its default client asks whether the server is a member of a cluster. What embedded masters lack
 // is client-side caching.
 func TestTheDefaultClientOfRueidisWorksOnEmbeddedMasters(t *testing.T) {

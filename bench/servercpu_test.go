@@ -49,18 +49,3 @@ func infoNumber(tb testing.TB, m *redistest.Server, section, name string) (n flo
 	}
 	return n, true
 }
-
-func TestTheMastersTellTheirProcessorTime(t *testing.T) {
-	c := redistest.Start(t, 2, redistest.Config{})
-	before := serverCPU(t, c)
-	if before <= 0 {
-		t.Fatalf("%v after the start of two processes", before)
-	}
-	// A millisecond or so of work for one of them.
-	if _, err := c.Masters[1].Do("EVAL", "for i = 1, 1000000 do local x = i end return 1", 0); err != nil {
-		t.Fatal(err)
-	}
-	if after := serverCPU(t, c); after <= before {
-		t.Errorf("%v, then %v: want more", before, after)
-	}
-}

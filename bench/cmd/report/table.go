@@ -15,12 +15,11 @@ var titles = []struct{ benchmark, title, units string }{
 	{"LockUnlock", "Lock and unlock, a key for every goroutine",
 		"pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op server-cpu-µs/op"},
 	{"OneFrozen", "The same with one of five masters frozen", "pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op"},
-	{"SeveralKeys", "Several keys as one lock, and one of several", "pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op"},
 	{"HandOver", "Hand-over from one client to another that waits", "p50-µs p99-µs"},
 	{"Contended", "One hot key, each contender a client of its own", "acq/s p50-wait-ms p99-wait-ms jain attempts/acq"},
 	{"Held", "Locks that are held and renewed while two of five masters are killed",
 		"lost/op B/lock client-cpu-% goroutines/op renewals/s least-left-s"},
-	{"Distance", "Masters at a distance, in round trips", "trip-µs first-rt program-rt lock-rt unlock-rt hand-over-rt"},
+	{"Distance", "Masters at a distance, in round trips", "trip-µs lock-rt unlock-rt hand-over-rt"},
 }
 
 // tables are those of the benchmarks that were measured.

@@ -14,44 +14,18 @@ import (
 // late: these do not end the wait before the answers have been looked for.
 func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("---")
 		p := f.begun(ballot.Rules{})
-		for _, test := range []struct {
-			answers bool // 10 ms after the deadline
-			waits   time.Duration
-			want    quorum.Outcome
-		}{
-			{true, 60 * time.Millisecond, quorum.Granted},
-			{false, 80 * time.Millisecond, quorum.Unreachable}, // by a timer that comes in time
-		} {
-			f.answers("---")
-			p.send(0, time.Time{})
-			began, waited := time.Now(), make(chan time.Duration)
-			go func() {
-				if err := p.Wait(t.Context(), 50*time.Millisecond); err != nil {
-					t.Error(err)
-				}
-				waited <- time.Since(began)
-			}()
-			time.Sleep(10 * time.Millisecond)
-			p.HeldUp(30 * time.Millisecond)
-			time.Sleep(50 * time.Millisecond)
-			if test.answers {
-				for i := range 3 {
-					f.answer(i, "y")
-					f.Thaw(i)
-				}
-			}
-			if took := <-waited; took != test.waits {
-				t.Errorf("answers %v: it waited for %v, want %v", test.answers, took, test.waits)
-			}
-			p.wantOutcome(test.want, !test.answers)
-			p.Done()
-			f.thawAll()
-			p.beginAgain(ballot.Rules{})
-		}
-		f.answers("yyy")
 		p.send(0, time.Time{})
-		p.waits(second, 0)
+		time.AfterFunc(10*time.Millisecond, func() { p.HeldUp(30 * time.Millisecond) })
+		time.AfterFunc(60*time.Millisecond, func() { // 10 ms after the deadline
+			for i := range 3 {
+				f.answer(i, "y")
+				f.All[i].Thaw()
+			}
+		})
+		p.waits(50*time.Millisecond, 60*time.Millisecond)
+		p.wantOutcome(quorum.Granted, false)
 		p.Done()
 	})
 }

@@ -83,8 +83,8 @@ func (f *fleet) watched(cfg guard.Config) {
 	f.cfg.Voters = voters.New(voters.Config{Group: f.cfg.Group, Guard: cfg})
 }
 
-// answers sets what each master answers: y agrees, n refuses, x fails, 1 to 9 is a
-// vote for that candidate, - does not answer until it is thawed.
+// answers sets what each master answers: y agrees, n refuses, x fails, - does not answer
+// until it is thawed.
 func (f *fleet) answers(each string) {
 	f.T.Helper()
 	synctest.Wait() // what is being asked is answered before

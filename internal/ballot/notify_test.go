@@ -26,7 +26,8 @@ func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
 }
 
 // Ended is told before Over falls and before Close stops waiting: whoever waits for
-// either finds done what Ended does.
+// either finds done what Ended does. Over does not wait for the starter's Done: who hands a
+// lock over waits for it while it holds the round.
 func TestEndedComesBeforeOver(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yy-")
@@ -46,6 +47,7 @@ func TestEndedComesBeforeOver(t *testing.T) {
 		if over.Load() != 0 || f.cfg.InFlight.Load() != 0 {
 			t.Errorf("after Ended: over %d, in flight %d; want 0 and 0", over.Load(), f.cfg.InFlight.Load())
 		}
+		e.wantHappened("", "free")
 		e.Done()
 	})
 }
@@ -59,49 +61,6 @@ type endedSlowly struct {
 func (e *endedSlowly) Ended(c *pipeline.Call) {
 	<-e.may
 	e.poll.Ended(c)
-}
-
-// Over falls when the last call is back, whether or not the starter has called Done: who
-// hands a lock over waits for it while it holds the round.
-func TestOverFallsWithoutTheStarter(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yy-")
-		p := f.begun(ballot.Rules{})
-		var over quorum.Count
-		over.Add()
-		p.Over = &over
-		p.ask()
-		f.Thaw(2)
-		if over.Load() != 0 {
-			t.Error("Over waits for the starter")
-		}
-		p.wantHappened("", "free")
-		p.Done()
-	})
-}
-
-// Over waits for calls that are kept, too: they may still set something. Close does
-// not wait for those.
-func TestOverWaitsForKeptCalls(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yyy")
-		f.kill(2)
-		p := f.begun(ballot.Rules{})
-		var over quorum.Count
-		over.Add()
-		p.Over = &over
-		p.send(0, aMinute())
-		synctest.Wait()
-		f.wantInFlight(0)
-		if over.Load() != 1 {
-			t.Error("Over does not wait")
-		}
-		f.restart(2)
-		if over.Load() != 0 {
-			t.Error("Over is not done")
-		}
-		p.Done()
-	})
 }
 
 // A list of what was decided, as a renewer has it. It is told with the round locked.

@@ -249,8 +249,8 @@ func TestEachCallGetsItsThreeNumbersOfABatchReply(t *testing.T) {
 // calls go out again on the next one if they are kept.
 func TestAHostileBatchReplyCostsTheConnection(t *testing.T) {
 	for _, reply := range []string{
-		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*0\r\n", "*-1\r\n", ":1\r\n", "+OK\r\n", "$-1\r\n",
-		"*3\r\n:1\r\n$1\r\n1\r\n:1\r\n", "*3\r\n:1\r\n*1\r\n:1\r\n:1\r\n",
+		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*-1\r\n", "+OK\r\n",
+		"*3\r\n:1\r\n$1\r\n1\r\n:1\r\n",
 	} {
 		inBubble(t, fmt.Sprintf("%q", reply), func(t *testing.T) {
 			s, g, p := atGate(t)

@@ -47,43 +47,37 @@ func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 	}
 }
 
-// After a connection that served for a second, the count starts again: the first redial is
-// immediate, and calls wait for it. Servers close connections that are idle (timeout in
-// redis.conf), and proxies do. That is no failed dial either, however often it happens.
-func TestALostConnectionIsReplacedAtOnce(t *testing.T) {
-	for name, serves := range map[string]bool{"that served": true, "that was idle": false} {
-		inBubble(t, name, func(t *testing.T) {
-			s := newFakeServer(t)
-			p := connect(t, s.config())
-			for n := 1; n < 20; n++ {
-				if serves {
-					mustSucceed(t, uint64(n), start(t, p, "GET", "x"))
-					time.Sleep(time.Second)
-				} else {
-					time.Sleep(5 * time.Minute)
-				}
-				begun := time.Now()
-				_ = s.conn(n).Close()
-				synctest.Wait()
-				if ok, err := p.Up(); !ok || time.Since(begun) != 0 {
-					t.Fatalf("loss %d: up %t, %v, after %v", n, ok, err, time.Since(begun))
-				}
-			}
-			mustAnswer(t, p, "OK", "GET", "x")
-		})
+// Servers close connections that are idle (timeout in redis.conf), and proxies do. That is no
+// failed dial, however often it happens.
+func TestAnIdleConnectionThatIsClosedIsReplacedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for n := 1; n < 20; n++ {
+			time.Sleep(5 * time.Minute)
+			mustReplaceAtOnce(t, p, s)
+		}
+		mustAnswer(t, p, "OK", "GET", "x")
+	})
+}
+
+// mustReplaceAtOnce closes the latest connection.
+func mustReplaceAtOnce(t *testing.T, p *Pipeline, s *fakeServer) {
+	t.Helper()
+	begun := time.Now()
+	_ = s.conn(s.dials()).Close()
+	synctest.Wait()
+	if up, err := p.Up(); !up || time.Since(begun) != 0 {
+		t.Fatalf("connection %d: up %t, %v, after %v", s.dials(), up, err, time.Since(begun))
 	}
 }
 
 func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
-	for _, hangUp := range []struct {
-		name string
-		when func(c *fakeConn)
-	}{
-		{"at once", func(c *fakeConn) { _ = c.Close() }},
-		{"after a while", func(c *fakeConn) { time.Sleep(time.Millisecond); _ = c.Close() }},
-		{"with an unwanted reply", func(c *fakeConn) { _, _ = io.WriteString(c, "+BYE\r\n") }},
+	for name, hangUp := range map[string]func(c *fakeConn){
+		"at once":                func(c *fakeConn) { _ = c.Close() },
+		"with an unwanted reply": func(c *fakeConn) { _, _ = io.WriteString(c, "+BYE\r\n") },
 	} {
-		inBubble(t, hangUp.name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			s := newFakeServer(t)
 			s.greet = func(c *fakeConn, args []string) (string, bool) {
 				if join(args) == "CLIENT ID" {
@@ -93,7 +87,7 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 					return "", false
 				}
 				_, _ = io.WriteString(c, c.greeting(args))
-				hangUp.when(c)
+				hangUp(c)
 				return "", true
 			}
 			p := open(t, s.config())
@@ -101,9 +95,6 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 			// With pauses of half a second to a second, after the first few.
 			if n := s.dials(); n < 60 || n > 130 {
 				t.Errorf("%d dials in a minute", n)
-			}
-			if up, _ := p.Up(); up {
-				return // in its millisecond
 			}
 			begun := time.Now()
 			if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) || time.Since(begun) != 0 {
@@ -163,12 +154,7 @@ func TestAMasterWhoseConnectionsAreResetInARhythmIsDialledAtOnce(t *testing.T) {
 		for range 40 {
 			mustAnswer(t, p, "OK", "GET", "x")
 			time.Sleep(240 * time.Millisecond)
-			begun := time.Now()
-			_ = s.conn(s.dials()).Close()
-			synctest.Wait()
-			if up, err := p.Up(); !up || time.Since(begun) != 0 {
-				t.Fatalf("up %t, %v, after %v", up, err, time.Since(begun))
-			}
+			mustReplaceAtOnce(t, p, s)
 		}
 	})
 }
@@ -237,12 +223,7 @@ func TestAConnectionThatLastsResetsTheBackoff(t *testing.T) {
 		mustAnswer(t, p, "OK", "GET", "x")
 		time.Sleep(time.Second)
 		for range 2 { // the second is the one that a short connection has for nothing
-			begun := time.Now()
-			_ = s.conn(s.dials()).Close()
-			synctest.Wait()
-			if up, err := p.Up(); !up || time.Since(begun) != 0 {
-				t.Errorf("up %t, %v, after %v", up, err, time.Since(begun))
-			}
+			mustReplaceAtOnce(t, p, s)
 			mustAnswer(t, p, "OK", "GET", "x")
 		}
 	})

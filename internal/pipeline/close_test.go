@@ -35,12 +35,6 @@ func TestCloseCompletesEverythingAndIsIdempotent(t *testing.T) {
 	}{
 		{"before the first dial is over", func(s *fakeServer, cfg *Config) { cfg.Dialer = newGate(s).dial }, getAndKept},
 		{"in the middle of the handshake", func(s *fakeServer, _ *Config) { s.hold("INFO") }, getAndKept},
-		{"while credentials are fetched", func(_ *fakeServer, cfg *Config) {
-			cfg.Credentials = func(ctx context.Context) (string, string, error) {
-				<-ctx.Done()
-				return "", "", ctx.Err()
-			}
-		}, getAndKept},
 		{"idle", func(*fakeServer, *Config) {}, func(t *testing.T, p *Pipeline) []*waiter {
 			mustAnswer(t, p, "OK", "GET", "x")
 			return nil

@@ -28,15 +28,3 @@ func TestAHeaderHasTheLengthInDecimal(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkEncodeSet(b *testing.B) {
-	key, token := "redquorum:orders/4711", "host/123:d4f2k1c8cmvk2r7t0abc:0123456789abcdef"
-	dst := make([]byte, 0, 256)
-	for b.Loop() {
-		dst = AppendArray(dst[:0], 6)
-		for _, arg := range []string{"SET", key, token, "NX", "PX"} {
-			dst = AppendBulk(dst, arg)
-		}
-		dst = AppendInt(dst, 30000)
-	}
-}

@@ -10,30 +10,21 @@ import (
 // hostileReplies are what the framer has to refuse before redigo sees the line
 // end of the header that is wrong.
 var hostileReplies = []struct{ name, reply string }{
-	{"a bulk string of the largest int64", "$9223372036854775807\r\n"},
 	{"a bulk string of the largest uint64", "$18446744073709551615\r\n"},
-	{"a bulk string whose length wraps to a small one", "$18446744073709551619\r\nabc\r\n"},
-	{"a bulk string of the largest int32", "$2147483647\r\n"},
 	{"a bulk string of one byte too many", "$1048577\r\n"},
 	{"a bulk string of length -2", "$-2\r\n"},
 	{"a bulk string of length -0", "$-0\r\n\r\n"},
-	{"a bulk string of length -01", "$-01\r\n"},
-	{"a bulk string of length --1", "$--1\r\n"},
 	{"a bulk string without a length", "$\r\n"},
-	{"a bulk string of length minus", "$-\r\n"},
+	{"a bulk string of length --1", "$--1\r\n"},
 	{"a bulk string with a plus", "$+1\r\na\r\n"},
 	{"a bulk string with a space", "$ 1\r\na\r\n"},
-	{"a bulk string with a length in hex", "$0x1\r\na\r\n"},
 	{"a length of twenty zeros", "$00000000000000000000\r\n\r\n"},
 	{"a bulk string longer than it says", "$1\r\nab\r\n"},
-	{"a bulk string that ends in line feeds", "$1\r\na\n\n"},
 	{"a bulk string that ends in carriage returns", "$1\r\na\r\r"},
-	{"an array of length -2", "*-2\r\n"},
 	{"an array of length -1 and more", "*-11\r\n"},
 	{"an array without a length", "*\r\n"},
 	{"an array of one element too many", "*4097\r\n"},
 	{"an array of the largest int64", "*9223372036854775807\r\n"},
-	{"an array of the largest uint64", "*18446744073709551615\r\n"},
 	{"arrays nested nine deep", strings.Repeat("*1\r\n", 9)},
 	{"arrays nested without end", strings.Repeat("*1\r\n", 100_000)},
 	{"nested arrays that add up beyond the limit", "*64\r\n" + strings.Repeat("*64\r\n"+strings.Repeat(":1\r\n", 64), 64)},
@@ -42,34 +33,18 @@ var hostileReplies = []struct{ name, reply string }{
 	{"simple strings that add up beyond the limit", "*17\r\n" + strings.Repeat("+"+strings.Repeat("x", maxLine)+"\r\n", 17)},
 	{"errors and bulk strings that add up beyond the limit", "*2\r\n-" + strings.Repeat("x", maxLine) + "\r\n$1000000\r\n"},
 	{"a line of one byte too many", "+" + strings.Repeat("x", maxLine+1)},
-	{"an error of one byte too many", "-" + strings.Repeat("x", maxLine+1)},
 	{"a line feed without a carriage return", "+OK\n"},
-	{"a line feed without a carriage return in a number", ":1\n"},
 	{"a carriage return without a line feed", "+OK\rX"},
 	{"two carriage returns", "+OK\r\r\n"},
 	{"an integer above the largest int64", ":9223372036854775808\r\n"},
-	{"an integer below the smallest int64", ":-9223372036854775809\r\n"},
 	{"an integer of twenty digits", ":10000000000000000000\r\n"},
-	{"an integer without digits", ":\r\n"},
 	{"an integer of a minus", ":-\r\n"},
-	{"an integer with a fraction", ":1.5\r\n"},
 	{"an integer with a minus inside", ":1-1\r\n"},
 	{"RESP3 null", "_\r\n"},
-	{"RESP3 boolean", "#t\r\n"},
-	{"RESP3 double", ",1.5\r\n"},
-	{"RESP3 big number", "(12345678901234567890\r\n"},
-	{"RESP3 blob error", "!3\r\nERR\r\n"},
-	{"RESP3 verbatim string", "=6\r\ntxt:ab\r\n"},
 	{"RESP3 map", "%1\r\n+a\r\n+b\r\n"},
-	{"RESP3 set", "~1\r\n+a\r\n"},
-	{"RESP3 attribute", "|1\r\n+a\r\n+b\r\n+OK\r\n"},
 	{"RESP3 push", ">2\r\n+message\r\n+x\r\n"},
-	{"RESP3 streamed string", "$?\r\n;3\r\nabc\r\n;0\r\n"},
 	{"RESP3 in an array", "*2\r\n:1\r\n_\r\n"},
 	{"a TLS alert", "\x15\x03\x01\x00\x02\x02\x46"},
-	{"HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n"},
-	{"a NUL byte", "\x00"},
-	{"an empty line", "\r\n"},
 	{"a byte after a reply that belongs to none", "+OK\r\n\r\n"},
 	{"a bulk string in bad company", "$3\r\nabc\r\nabc\r\n"},
 }
@@ -156,17 +131,4 @@ func scanEach(b []byte) (ends []int, accepted int, err error) {
 		}
 	}
 	return ends, len(b), nil
-}
-
-func TestNumbersAreReadAsWritten(t *testing.T) {
-	for text, ok := range map[string]bool{
-		"0": true, "1": true, "-1": true, "0001": true, "-9223372036854775807": true, "9223372036854775807": true,
-		"": false, "-": false, "--1": false, "+1": false, " 1": false, "1 ": false, "1e3": false, "０": false,
-		"9223372036854775808": false, "99999999999999999999": false, "0000000000000000000": true, "00000000000000000001": false,
-	} {
-		var f framer
-		if err := scanAll(&f, []byte(":"+text+"\r\n")); (err == nil) != ok {
-			t.Errorf("%q: error %v, want accepted %t", text, err, ok)
-		}
-	}
 }

@@ -170,15 +170,21 @@ func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
 	})
 }
 
+// Abandoned is asked for each call right before it is written, also for the first time.
 func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := connected(t)
-		w := startKept(t, p, time.Minute, "K1")
+		written := startKept(t, p, time.Minute, "K1")
 		start(t, p, "DROP").wait()
-		w.unwanted.Store(true)
+		queued := startKept(t, p, time.Minute, "K2")
+		for _, w := range []*waiter{written, queued} {
+			w.unwanted.Store(true)
+		}
 		g.next <- nil
-		if c := w.wait(); !errors.Is(c.Err, ErrAbandoned) || !c.Sent {
-			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		for _, w := range []*waiter{written, queued} {
+			if c := w.wait(); !errors.Is(c.Err, ErrAbandoned) || c.Sent != (w == written) {
+				t.Errorf("%s: error %v, sent %t", c.Cmd, c.Err, c.Sent)
+			}
 		}
 		if got := s.conn(2).calls(); len(got) != 0 {
 			t.Errorf("arrived: %v", got)

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/testutil"
 )
@@ -173,9 +174,9 @@ func (c *fakeConn) serve() {
 		return
 	}
 	defer func() { _ = c.Close() }()
-	r := bufio.NewReader(c)
+	rc := redis.NewConn(c, 0, 0)
 	for {
-		args, err := readCommand(r)
+		args, err := redis.Strings(rc.Receive()) // a command is an array of bulk strings
 		if err != nil {
 			return
 		}
@@ -268,38 +269,6 @@ func (c *fakeConn) reset() {
 		_ = l.SetLinger(0)
 	}
 	_ = conn.Close()
-}
-
-// readCommand reads an array of bulk strings.
-func readCommand(r *bufio.Reader) ([]string, error) {
-	n, err := readHeader(r, '*')
-	if err != nil {
-		return nil, err
-	}
-	args := make([]string, n)
-	for i := range args {
-		size, err := readHeader(r, '$')
-		if err != nil {
-			return nil, err
-		}
-		b := make([]byte, size+2)
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, err
-		}
-		args[i] = string(b[:size])
-	}
-	return args, nil
-}
-
-func readHeader(r *bufio.Reader, kind byte) (int, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	if line[0] != kind {
-		return 0, fmt.Errorf("header %q", line)
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }

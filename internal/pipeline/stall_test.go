@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,27 +108,24 @@ func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 	})
 }
 
-// The first write of a connection may be the one that blocks, be it that of a
-// whole flush or of a piece of one.
+// The first write of a connection may be the one that blocks.
 func TestABlockedFirstWriteIsAStall(t *testing.T) {
-	for _, size := range []int{writeAtOnce / 4, 4 * writeAtOnce} {
-		inBubble(t, strconv.Itoa(size), func(t *testing.T) {
-			s := newFakeServer(t)
-			s.window = 4 << 10
-			release := make(chan struct{})
-			t.Cleanup(func() { close(release) })
-			s.greet = func(c *fakeConn, args []string) (string, bool) {
-				if args[0] != "PING" { // it is the last of the handshake
-					return "", false
-				}
-				_, _ = io.WriteString(c, c.greeting(args))
-				<-release
-				return "", true
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.window = 4 << 10
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		s.greet = func(c *fakeConn, args []string) (string, bool) {
+			if args[0] != "PING" { // it is the last of the handshake
+				return "", false
 			}
-			p := connect(t, s.config())
-			mustStall(t, time.Now(), time.Second, start(t, p, "SET", "x", strings.Repeat("x", size)))
-		})
-	}
+			_, _ = io.WriteString(c, c.greeting(args))
+			<-release
+			return "", true
+		}
+		p := connect(t, s.config())
+		mustStall(t, time.Now(), time.Second, start(t, p, "SET", "x", strings.Repeat("x", 4*writeAtOnce)))
+	})
 }
 
 // One that accepts connections and answers none would hold all calls until

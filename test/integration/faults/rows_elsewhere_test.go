@@ -23,8 +23,8 @@ func elsewhereRows() []row {
 	return []row{
 		elsewhereRow("RST in mid-reply, truncated reply, RESP garbage, `$2147483647`, deep nesting",
 			"never a panic, bounded memory; the connection is closed", ofPipeline,
-			"TestAHostileReplyCostsAConnectionAndNoVote", "TestAGoodReplyBeforeABadOneIsNoVoteEither", "TestAReplyThatEndsWithTheConnectionIsNoVote",
-			"TestAResetInMidReplyIsALostConnection", "TestWhatALengthClaimsIsNotAllocated", "TestTheFramerRefusesHostileReplies"),
+			"TestAHostileReplyCostsAConnectionAndNoVote", "TestAReplyThatEndsWithTheConnectionIsNoVote",
+			"TestCallsAreCompletedExactlyOnceWhateverTheServerDoes", "TestRedigoParsesWhatTheFramerAccepts", "TestTheFramerRefusesHostileReplies"),
 		elsewhereRow("wrong type, nil, `:2`, instead of the answer to an acquisition",
 			"never a vote", ofWire, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
 		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",

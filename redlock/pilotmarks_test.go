@@ -247,28 +247,3 @@ func (s *sim) queuesBeside(but int, queue string) (n int) {
 	}
 	return n
 }
-
-// Who was called and has died is waited for by the pilot's clock, which may be set
-// back in that moment.
-func TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff(t *testing.T) {
-	for name, opts := range map[string][]redlock.LockOption{"fair": {redlock.WithFairness()}, "not fair": nil} {
-		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				pilot := s.pilotOf("key")
-				called := time.Now().Add(250 * time.Millisecond)
-				s.Ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
-				s.All[pilot].SetClockOffset(-time.Hour)
-				c := s.open()
-				within(t, soon, func() { unlock(t, mustLock(t, c, "key", opts...)) })
-				// Who waits has its turn, too.
-				held := mustLock(t, c, "key", opts...)
-				q := s.queue(s.open(), "key", opts...)
-				s.Ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
-				within(t, soon, func() {
-					unlock(t, held)
-					unlock(t, q.mustHave(t))
-				})
-			})
-		})
-	}
-}

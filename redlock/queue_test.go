@@ -95,38 +95,6 @@ func (s *sim) pilot(key string) int {
 	return 0
 }
 
-func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		held := mustLock(t, c, "key")
-		var waiting []*queuer
-		for range 50 {
-			waiting = append(waiting, s.queue(c, "key"))
-		}
-		if entries := s.queues("key")[s.pilot("key")]; len(entries) != 1 {
-			t.Errorf("%d entries in the queue: want one for the client", len(entries))
-		}
-		attempts := 0
-		for _, m := range s.All {
-			attempts = max(attempts, m.Commands()["SET"])
-		}
-		if attempts != 2 { // the holder's and the first waiter's
-			t.Errorf("%d attempts reached a master: want 2", attempts)
-		}
-		within(t, soon, func() {
-			for i, q := range waiting {
-				unlock(t, held)
-				if !q.has() {
-					t.Fatalf("call %d was not woken", i)
-				}
-				held = q.lock
-			}
-		})
-		unlock(t, held)
-		s.wantClean()
-	})
-}
-
 // The prefix and the key have one limit together, up to which everything works.
 func TestThePrefixAndTheKeyHaveOneLimit(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -145,29 +113,6 @@ func TestThePrefixAndTheKeyHaveOneLimit(t *testing.T) {
 		unlock(t, one.lock)
 		s.wantClean()
 	})
-}
-
-// A client that died is dropped from the queue when its turn comes.
-func TestADeadWaiterIsPassedOverAtOnce(t *testing.T) {
-	for name, opts := range map[string][]redlock.LockOption{"fair": {redlock.WithFairness()}, "not fair": nil} {
-		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) { passedOver(t, s, opts...) })
-		})
-	}
-}
-
-func passedOver(t *testing.T, s *sim, opts ...redlock.LockOption) {
-	held := mustLock(t, s.open(), "key")
-	q := s.queue(s.open(), "key", opts...)
-	pilot := s.pilot("key")
-	for i := range 10 {
-		s.Ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
-	}
-	q.mustBeWoken(t, func() { unlock(t, held) })
-	unlock(t, q.lock)
-	// And one who comes when only the dead wait.
-	s.do("ZADD", queueKey("key"), 1, "dead")
-	within(t, soon, func() { unlock(t, mustLock(t, s.open(), "key", opts...)) })
 }
 
 // freeze has clients stand first in the queue of a key that hear their calls and do not act on
@@ -379,17 +324,5 @@ func TestWithFairnessNobodyOvertakes(t *testing.T) {
 		thieves.Wait()
 		unlock(t, held)
 		s.wantClean()
-	})
-}
-
-func TestWithFairnessATryDoesNotOvertakeCallsOfItsOwnClient(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		held := mustLock(t, c, "key")
-		q := s.queue(c, "key")
-		_, err := c.TryLock(t.Context(), "key", redlock.WithFairness())
-		wantExactly(t, err, redlock.ErrTaken)
-		unlock(t, held)
-		unlock(t, q.mustHave(t))
 	})
 }

@@ -120,24 +120,6 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	}
 }
 
-// Whoever holds a key may lock a further one, in an agreed order, while a set of
-// both is waited for in the same process.
-func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		a := mustLock(t, c, "a")
-		set := all.waits(s, c)
-		within(t, soon, func() { unlock(t, mustLock(t, c, "b")) })
-		b := mustLock(t, s.open(), "b")
-		further := s.queue(c, "b")
-		further.mustBeWoken(t, func() { unlock(t, b) })
-		unlock(t, further.lock)
-		set.mustBeWoken(t, func() { unlock(t, a) })
-		unlock(t, set.lock)
-		s.wantClean()
-	})
-}
-
 // allKeys is what each master has.
 func (s *sim) allKeys() (all []string) {
 	synctest.Wait()

@@ -44,24 +44,6 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 	}
 }
 
-// Those of one client that want the same keys stand in one line, whatever else they want.
-func TestAFencedSetStandsInLineWithOneThatIsNot(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		held := sortsOfHolders["set"](s, s.open())
-		plain := all.waits(s, c)
-		fenced := all.waits(s, c, redlock.WithFencing())
-		time.Sleep(time.Second)
-		plain.mustBeWoken(t, func() { unlock(t, held[0]) })
-		if fenced.has() {
-			t.Fatal("two have the set")
-		}
-		fenced.mustBeWoken(t, func() { unlock(t, plain.lock) })
-		unlock(t, fenced.lock)
-		s.wantNoLocks()
-	})
-}
-
 // In strict the holder's lease keeps others out when its keys are gone. A set that waits is
 // not told which key the lease is of. It does not ask again and again: it looks, as while a
 // key is taken.

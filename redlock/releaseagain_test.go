@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
@@ -80,17 +79,6 @@ func TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestDoWhoseReleaseLosesItsAnswersHasNotLostItsLock(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c, lose := s.openLosing()
-		if err := c.Do(t.Context(), "key", func(context.Context) error { lose(5); return nil }); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(time.Second) // Do returns with the quorum, and the others may have to be dialled again first
-		s.wantClean()
-	})
 }
 
 // What was written once tells that the lock had been lost before.

@@ -185,17 +185,6 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 	}
 }
 
-func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
-	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithStrict())
-		_, err := c.Lock(t.Context(), "key", redlock.WithTTL(999*time.Millisecond))
-		if err == nil || !strings.Contains(err.Error(), "WithTTL: 999ms: want 1s to 1m0s with GuardStrict") {
-			t.Error(err)
-		}
-		unlock(t, mustLock(t, c, "key", redlock.WithTTL(time.Second)))
-	})
-}
-
 // A lock whose validity is a small part of its TTL is renewed by that, and not all the time.
 func TestARenewalFollowsTheValidityWhereThatIsAShortPartOfTheTTL(t *testing.T) {
 	for name, test := range map[string]struct {

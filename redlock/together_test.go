@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -239,22 +238,6 @@ func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
 			})
 		}
 	}
-}
-
-// What the pilot says of who overtook is in the error, also where nobody asks
-// again before the wait ends.
-func TestWhoWasCalledAndIsOvertakenKnowsByWhom(t *testing.T) {
-	inFarSim(t, 1, func(t *testing.T, s *sim) {
-		q, pilot, _ := s.called()
-		_ = s.All[pilot].Set("key", "other", time.Minute)
-		time.Sleep(3 * away) // answered
-		q.cancel()
-		<-q.done
-		wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
-		if h, ok := errors.AsType[*redlock.Holder](q.err); !ok || h.Token != "other" || h.TTL <= 0 {
-			t.Errorf("%v: want who holds it, and for how long", q.err)
-		}
-	})
 }
 
 // maxRetry is the longest pause between looks at the pilot.

@@ -51,20 +51,6 @@ func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
 	})
 }
 
-func TestUnlockInsideDoIsConfirmedUnderDosContext(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
-			l, _ := redlock.FromContext(ctx)
-			return l.Unlock(ctx)
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		s.wantClean()
-	})
-}
-
 // The context of the inner handle has ended with the outer's Unlock before the last one.
 func TestTheLastOfSharedHandlesUnlocksUnderAnyOfTheirContexts(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -368,27 +368,6 @@ func TestAFunctionDoesNotRunUnderALockThatIsOver(t *testing.T) {
 	}
 }
 
-func TestLeadDoesNotRunUnderALockThatIsOver(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		calls := 0
-		c := s.open(redlock.WithTrace(&redlock.Trace{Wait: func(redlock.WaitInfo) {
-			if calls++; calls == 1 {
-				time.Sleep(3 * time.Second)
-			}
-		}}))
-		ran := 0
-		err := c.Lead(t.Context(), "key", func(ctx context.Context) error {
-			if ran++; ctx.Err() != nil || calls != 2 {
-				t.Errorf("it ran after %d calls: %v", calls, ctx.Err())
-			}
-			return errWork
-		}, redlock.WithLease(2*time.Second))
-		if !errors.Is(err, errWork) || ran != 1 {
-			t.Errorf("%v after %d runs", err, ran)
-		}
-	})
-}
-
 // Nobody has taken that lock away, so there is nothing to wait for.
 func TestLeadReturnsWhenATraceHasUnlockedItsLock(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -1,6 +1,5 @@
 // Package history records who held which lock from when to when, and checks
-// what Redlock promises about that. It knows nothing of the library: a history
-// comes from a simulation or from real masters.
+// what Redlock promises about that. It knows nothing of the library.
 package history
 
 import (

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -82,12 +83,14 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// An overlap is in the picture.
-func TestAViolationNamesAPicture(t *testing.T) {
-	h := History{at("a", 0, 10, ended(10)), at("b", 9, 20, ended(20))}
-	v := h.Linearizable(time.Second)
-	if len(v) != 1 || !strings.HasSuffix(v[0].String(), ".html") {
-		t.Fatalf("%v: want one violation that names a picture", v)
+// removePictures removes what violations that were wanted have written.
+func removePictures(t *testing.T, found []Violation) {
+	t.Helper()
+	for _, v := range found {
+		content, err := os.ReadFile(v.File)
+		if err != nil || len(content) < 1000 {
+			t.Errorf("%s: %d bytes, %v", v.File, len(content), err)
+		}
+		_ = os.Remove(v.File)
 	}
-	removePictures(t, v)
 }

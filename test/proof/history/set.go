@@ -16,7 +16,6 @@ type Set struct {
 	elements []string
 	fence    uint64
 	written  []string // what was told to have been added
-	refused  int
 }
 
 // ErrStale refuses a holder whose fencing token is lower than one that was seen.
@@ -51,18 +50,10 @@ func (s *Set) compare(fence uint64) error {
 		return nil
 	}
 	if fence < s.fence {
-		s.refused++
 		return ErrStale
 	}
 	s.fence = fence
 	return nil
-}
-
-// Writes is how many there were, and how many were refused.
-func (s *Set) Writes() (written, refused int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.written), s.refused
 }
 
 // Lost finds the updates that were acknowledged and are not there.

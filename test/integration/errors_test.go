@@ -51,31 +51,6 @@ func matchesExactly(err error, want ...error) bool {
 	return err != nil
 }
 
-// wantLost asks of a lock's context that it has ended by a loss.
-func wantLost(t testing.TB, l *redlock.Lock, reason redlock.Reason) {
-	t.Helper()
-	ctx := l.Context()
-	if ctx.Err() == nil {
-		t.Fatalf("the lock's context lives, want it lost: %v", reason)
-	}
-	cause := context.Cause(ctx)
-	lost, ok := errors.AsType[*redlock.LostError](cause)
-	if !ok {
-		t.Fatalf("the cause of the lock's context is %v, want a *LostError", cause)
-	}
-	if lost.Reason != reason || lost.Key != l.Key() {
-		t.Errorf("lost %q: %v, want %q: %v (%v)", lost.Key, lost.Reason, l.Key(), reason, lost)
-	}
-	want := []error{redlock.ErrLost}
-	if reason == redlock.ReasonClosed {
-		want = append(want, redlock.ErrClosed)
-	}
-	wantExactly(t, "cause of the lock's context", cause, want...)
-	if left := l.Remaining(); left != 0 {
-		t.Errorf("a lost lock has %v remaining", left)
-	}
-}
-
 // quorumError is the part of an error that says what every master answered.
 func quorumError(t testing.TB, err error) *redlock.QuorumError {
 	t.Helper()

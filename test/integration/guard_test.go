@@ -11,7 +11,6 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -138,30 +137,4 @@ func TestWithoutPermissionForINFOStandardIsUnguardedAndStrictRefuses(t *testing.
 	if !ok || !strings.Contains(why.Error(), "+info") {
 		t.Errorf("strict: %v", err)
 	}
-}
-
-// As while permissions are loaded anew, in two commands. Looks are 4.5 s apart.
-func TestINFOThatIsDeniedForAMomentLosesNoStrictLock(t *testing.T) {
-	t.Parallel()
-	redistest.Need(t, redistest.ACL)
-	p := startProcesses(t, 3)
-	c := p.guarded(redlock.WithGuard(redlock.GuardStrict), redlock.WithMaxTTL(3*time.Second))
-	ready(t, c)
-	l := mustTry(t, c, "held", redlock.WithTTL(3*time.Second))
-	all := func(args ...any) {
-		for i := range p.servers {
-			p.do(i, args[0].(string), args[1:]...)
-		}
-	}
-	all("ACL", "SETUSER", "default", "-info")
-	_, err := c.TryLock(context.Background(), "other")
-	wantExactly(t, "TryLock without INFO", err, redlock.ErrNoQuorum)
-	awaitStanding(t, c, guard.Unreadable, 0, 1, 2)
-	all("ACL", "SETUSER", "default", "+info")
-	testutil.Within(t, 2*time.Second, "a lock is had again", func() bool {
-		other, err := c.TryLock(context.Background(), "other")
-		return err == nil && other.Unlock(context.Background()) == nil
-	})
-	time.Sleep(3 * time.Second)
-	mustUnlock(t, l)
 }

@@ -15,8 +15,8 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if role := os.Getenv(childVariable); role != "" {
-		os.Exit(childMain(role))
+	if os.Getenv(childVariable) != "" {
+		os.Exit(newcomerMain())
 	}
 	testutil.SideBySide(3)
 	code := m.Run()

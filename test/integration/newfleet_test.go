@@ -1,7 +1,10 @@
 package integration
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -9,36 +12,91 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/integration/internal/peer"
 )
 
 // newFleetBound is how long a newcomer waits: longer than any machine should need. A fleet that
 // was adopted instead, behind a quarantine, is told by its markers.
 const newFleetBound = 4 * time.Minute
 
+// childVariable turns the test binary into a newcomer.
+const childVariable = "REDQUORUM_INTEGRATION_CHILD"
+
+// An order is what a newcomer is told, on its standard input, whose end ends it.
+type order struct {
+	URLs []string
+	Key  string // of the lock that it shall take
+}
+
+// newcomerMain is a program with the library's own settings, but that it waits for masters for
+// longer. It says why it has no lock, or nothing.
+func newcomerMain() int {
+	orders, failed := json.NewDecoder(os.Stdin), ""
+	var o order
+	if err := orders.Decode(&o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	c, err := redlock.Open(o.URLs, redlock.WithOutageWait(newFleetBound))
+	if err == nil {
+		defer func() { _ = c.Close() }()
+		ctx, cancel := context.WithTimeout(context.Background(), newFleetBound)
+		defer cancel()
+		_, err = c.Lock(ctx, o.Key)
+	}
+	if err != nil {
+		failed = err.Error()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(failed); err != nil {
+		return 1
+	}
+	_ = orders.Decode(&o)
+	return 0
+}
+
 // Forty processes share two processors, and each is so slow that others look between any two
 // steps of its declaration.
 func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	const processes = 40
 	p := startProcesses(t, five)
-	var children []*child
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	reports := make(chan string, processes)
+	var children []*peer.Process
 	began := time.Now()
 	for i := range processes {
-		c := startChild(t, "newcomer")
-		c.must(c.Freeze())
-		c.must(c.Order(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i)}))
+		c, err := peer.Start(childVariable, "1", func(said *json.Decoder) {
+			failed := "it ended without a word"
+			_ = said.Decode(&failed)
+			reports <- failed
+		})
+		must(err)
+		t.Cleanup(func() {
+			_ = c.Thaw() // the test may have failed in between
+			if err := c.End(settleBound); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+		must(c.Freeze())
+		must(c.Order(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i)}))
 		children = append(children, c)
 	}
 	stop := starve(children)
 	defer stop()
 	limit := time.After(newFleetBound)
-	for i, c := range children {
+	for i := range processes {
 		select {
-		case r := <-c.reports:
-			if r == nil || r.Failed != "" {
-				t.Errorf("process %d: %+v", i, r)
+		case failed := <-reports:
+			if failed != "" {
+				t.Error(failed)
 			}
 		case <-limit:
-			t.Fatalf("process %d has no lock after %v", i, newFleetBound)
+			t.Fatalf("%d processes have no lock after %v", processes-i, newFleetBound)
 		}
 	}
 	t.Logf("all %d have their lock %v after the first was started", processes, time.Since(began))
@@ -51,15 +109,11 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 			t.Errorf("master %d was not declared: %v", i, m)
 		}
 	}
-	stop()
-	for _, c := range children {
-		c.must(c.End(settleBound))
-	}
 }
 
 // starve lets two of the children run at a time, as on two processors, for a moment each and
 // seldom, until stop is called. Masters have all the time they want.
-func starve(children []*child) (stop func()) {
+func starve(children []*peer.Process) (stop func()) {
 	const atOnce, slice, pause = 2, starvedSlice, 60 * time.Millisecond
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -2,11 +2,8 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
@@ -86,59 +83,5 @@ func wantQuorumOf(t *testing.T, what string, all bool, err error) {
 	}
 	if !all {
 		wantExactly(t, what, err, redlock.ErrNoQuorum)
-	}
-}
-
-// A key of another type at the lock's name is somebody's data.
-func TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten(t *testing.T) {
-	for _, test := range []struct {
-		kind string
-		make []any
-	}{
-		{"hash", []any{"HSET", "lock", "field", "value"}},
-		{"list", []any{"RPUSH", "lock", "value"}},
-		{"set", []any{"SADD", "lock", "value"}},
-		{"zset", []any{"ZADD", "lock", 1, "value"}},
-		{"stream", []any{"XADD", "lock", "*", "field", "value"}},
-		{"string", []any{"SET", "lock", "data without an expiry"}},
-	} {
-		t.Run(test.kind, func(t *testing.T) {
-			p := startProcesses(t, five)
-			c := p.open(redlock.WithTTL(longTTL))
-			ctx := context.Background()
-			dump := func(i int) string {
-				s, err := redis.String(p.command(i, "DUMP", "lock"))
-				if err != nil {
-					t.Fatalf("master %d: DUMP: %v", i, err)
-				}
-				return s
-			}
-			put := func(i int) string {
-				p.do(i, test.make[0].(string), test.make[1:]...)
-				return dump(i)
-			}
-			data := []string{put(0), put(1)}
-			l := mustTry(t, c, "lock") // three are free
-			if err := l.Extend(ctx); err != nil {
-				t.Error(err)
-			}
-			mustUnlock(t, l)
-			data = append(data, put(2))
-			eventually(t, "type and expiry are told", func() bool {
-				_, err := c.TryLock(ctx, "lock")
-				wantExactly(t, "TryLock", err, redlock.ErrTaken)
-				h, ok := errors.AsType[*redlock.Holder](err)
-				return ok && h.Type == test.kind && h.TTL < 0 && (test.kind == "string" || h.Token == "")
-			})
-			_, err := c.Adopt(ctx, "lock", "value")
-			wantExactly(t, "Adopt", err, redlock.ErrNotHeld)
-			eventually(t, "nothing of ours is left", func() bool { return p.value(3, "lock") == "" && p.value(4, "lock") == "" })
-			for i, before := range data {
-				if dump(i) != before || p.pttl(i, "lock") != -1 {
-					t.Errorf("master %d: the data or its expiry was changed", i)
-				}
-			}
-			p.remove("lock")
-		})
 	}
 }

@@ -2,10 +2,7 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,64 +83,6 @@ func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
 				testutil.Within(t, 15*time.Second, "the key is free", func() bool { return p.free(key) })
 			}
 			t.Logf("free %v after the masters write again", time.Since(writes).Round(time.Millisecond))
-		})
-	}
-}
-
-// Acquisitions that masters refuse at once leave nothing that would have to be released: they
-// fill no queue, however many there are.
-func TestRefusedAcquisitionsFillNoQueue(t *testing.T) {
-	for _, state := range refusal.States {
-		if state.Word == "BUSY" { // one script at a time is refused for as long as the script runs
-			continue
-		}
-		t.Run(state.Name, func(t *testing.T) {
-			p := startProcesses(t, five)
-			p.trusting = true
-			c := p.open(redlock.WithTTL(time.Minute))
-			before := mustTry(t, c, "before")
-			for _, m := range p.servers {
-				if err := state.Start(m); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-			defer cancel()
-			var tries atomic.Int64
-			var calls sync.WaitGroup
-			for range 64 {
-				calls.Go(func() {
-					for ctx.Err() == nil {
-						l, err := c.TryLock(context.Background(), "lock")
-						tries.Add(1)
-						if err == nil {
-							t.Error("granted")
-							_ = l.Unlock(context.Background())
-						} else if strings.Contains(err.Error(), "too many commands") {
-							t.Error(err)
-							return
-						}
-					}
-				})
-			}
-			calls.Wait()
-			// Some attempts got no answer in time: their releases wait, and are refused.
-			most := int(tries.Load()/100) + 10
-			eventually(t, fmt.Sprintf("at most %d releases wait after %d tries", most, tries.Load()), func() bool {
-				for _, m := range c.Stats().Masters {
-					if m.InFlight > most {
-						return false
-					}
-				}
-				return true
-			})
-			_ = before.Unlock(context.Background())
-			for _, m := range p.servers {
-				if err := state.Finish(m); err != nil {
-					t.Fatal(err)
-				}
-			}
-			eventually(t, "all are free", func() bool { return p.free("before") && p.free("lock") })
 		})
 	}
 }

@@ -215,36 +215,6 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 	}
 }
 
-// A machine boots with a slow clock, which is then set right: the marker that was
-// written before is no older for it.
-func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
-	t.Parallel()
-	if err := redistest.ClockAvailable(); err != nil {
-		t.Skip("needs a clock that can be moved:", err)
-	}
-	p := startConfigured(t, redistest.Config{MovableClock: true}, five)
-	adopting := p.guarded()
-	ready(t, adopting)
-	const slow = time.Hour
-	if err := p.servers[4].SetClock(-slow); err != nil {
-		t.Fatal(err)
-	}
-	p.do(4, "FLUSHALL")
-	began := time.Now()
-	mustUnlock(t, mustTry(t, adopting, "lock")) // so it looks at once
-	awaitStanding(t, adopting, guard.Quarantined, 4)
-	if err := p.servers[4].SetClock(0); err != nil {
-		t.Fatal(err)
-	}
-	fresh := p.guarded() // has seen nothing of it
-	for name, c := range map[string]*redlock.Client{"the client that has adopted it": adopting, "a new client": fresh} {
-		awaitStanding(t, c, votes, 4)
-		if took := time.Since(began); took < quarantine() {
-			t.Errorf("for %s it votes after %v, want %v at least", name, took, quarantine())
-		}
-	}
-}
-
 // What unfit masters answer to a lock is not why there is no quorum.
 func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 	for name, test := range map[string]struct {

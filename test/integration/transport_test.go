@@ -11,6 +11,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -116,6 +117,19 @@ func awaitAndUnlock(t *testing.T, p *processes, c *redlock.Client, l *redlock.Lo
 		t.Error(err)
 	}
 	p.wantFree("lock")
+}
+
+// awaitPilot waits until a contender queues up at one of the masters.
+func (p *processes) awaitPilot(key string) {
+	p.t.Helper()
+	testutil.Within(p.t, 3*settleBound, "somebody queues up", func() (queues bool) {
+		p.each(func(i int) {
+			if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:q:1:{"+key+"}")); err == nil && n == 1 {
+				queues = true
+			}
+		})
+		return queues
+	})
 }
 
 // Keys live in the database and under the prefix that the client was given.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -111,17 +110,9 @@ func (c *client) open() (err error) {
 		redlock.WithTTL(s.TTL), redlock.WithMaxTTL(maxTTL), redlock.WithOutageWait(0),
 		redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithBackoff(10*time.Millisecond, 200*time.Millisecond)),
 	}
-	trace := &redlock.Trace{Clock: func(master string, d *drift.Deviation, _ time.Time) {
+	opts = append(opts, redlock.WithTrace(&redlock.Trace{Clock: func(master string, d *drift.Deviation, _ time.Time) {
 		c.tell(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", master, d)})
-	}}
-	if s.Blocks {
-		opts = append(opts, redlock.WithLogger(slog.New(&blockingHandler{slog.DiscardHandler, c.ctx})))
-		trace = redlock.JoinTraces(trace, &redlock.Trace{
-			Renewal: func(redlock.ExtendInfo) { <-c.ctx.Done() },
-			Lost:    func(*redlock.Lock, *redlock.LostError) { <-c.ctx.Done() },
-		})
-	}
-	opts = append(opts, redlock.WithTrace(trace))
+	}}))
 	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
 	}
@@ -130,21 +121,6 @@ func (c *client) open() (err error) {
 	}
 	c.lib, err = redlock.Open(s.URLs, opts...)
 	return err
-}
-
-// A blockingHandler blocks until the load ends.
-type blockingHandler struct {
-	slog.Handler
-	ctx context.Context
-}
-
-func (h *blockingHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h *blockingHandler) Handle(_ context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn { // what calls log themselves, at debug, is theirs
-		<-h.ctx.Done()
-	}
-	return nil
 }
 
 // heed carries out orders until its input ends, which is an order to stop.

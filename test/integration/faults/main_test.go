@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 func TestFaults(t *testing.T) {
 	for _, w := range matrix() {
 		t.Run(nameOf(w), func(t *testing.T) {
-			if w.dir != "" {
+			if w.others != nil {
 				tryElsewhere(t, w)
 				return
 			}

@@ -37,8 +37,7 @@ type row struct {
 	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
 	run    func(r *run)
-	dir    string   // "": run asserts it; else where other tests do,
-	tests  []string // and which
+	others []others // which assert it instead of run
 }
 
 // A run is a row on its masters.

@@ -56,45 +56,6 @@ func clientRows() []row {
 			}
 		},
 	}, {
-		fault:  "a log handler and a trace block, and a lock is lost",
-		expect: "its context ends in time and others get it; other locks are renewed",
-		run: func(r *run) {
-			r.steady()
-			s := r.specs[0]
-			s.Blocks, s.Workers = true, []worker{
-				{Do: doHold, Keys: []string{"lost"}, Hold: time.Hour, Pace: time.Hour},
-				{Do: doHold, Keys: []string{"kept"}, Hold: time.Hour, Pace: time.Hour},
-				{Do: doOwn, Keys: []string{"own:blocked"}, Pace: 10 * time.Millisecond},
-			}
-			blocks := r.client(s)
-			for _, key := range []string{"lost", "kept"} {
-				if !r.history.awaitHold(func(h *held) bool { return h.keys[0] == key }) {
-					r.Fatalf("nobody has got %q", key)
-				}
-			}
-			time.Sleep(rowTTL) // renewals were told meanwhile, or are about to be
-			r.fault(func() error {
-				for i := range r.m.URLs() {
-					// A DEL would give it away before its holder can know.
-					if _, err := r.m.Do(i, "SET", "lost", "another's", "PX", rowTTL.Milliseconds()); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			heir := s
-			heir.Blocks, heir.Workers = false, []worker{{Do: doHot, Keys: []string{"lost", "lost"}, Pace: 10 * time.Millisecond}}
-			r.client(heir)
-			r.progress(now(), 10)
-			time.Sleep(2 * rowTTL) // the lock that is kept would be over
-			r.healAt, r.backAt = now(), now()
-			r.onlyLostBy(blocks.number, 0)
-			if lost := r.history.lost(); len(lost) != 1 {
-				r.Errorf("%d locks were lost, want one: %v", len(lost), lost)
-			}
-			r.bounded()
-		},
-	}, {
 		fault:  "SIGKILL of a client",
 		expect: "what it held is free after its TTL; the others go on",
 		run: func(r *run) {
@@ -136,26 +97,6 @@ func clientRows() []row {
 			r.heal(func() error { return nil })
 			r.recovers(true)
 			r.litter = rowTTL
-			r.unfelt()
-		},
-	}, {
-		fault:  "SCRIPT FLUSH",
-		expect: "one fallback to EVAL; one vote, one token",
-		run: func(r *run) {
-			r.steady()
-			r.fault(func() error {
-				for range 5 {
-					for i := range r.m.URLs() {
-						if _, err := r.m.Do(i, "SCRIPT", "FLUSH"); err != nil {
-							return err
-						}
-					}
-					r.progress(now(), 5)
-				}
-				return nil
-			})
-			r.progress(r.faultIn, 5)
-			r.heal(func() error { return nil })
 			r.unfelt()
 		},
 	}}

@@ -15,6 +15,9 @@ const (
 	ofRedlock     = "../../../redlock"
 	ofHold        = "../../../internal/hold"
 	ofWire        = "../../../internal/wire"
+	ofGuard       = "../../../internal/guard"
+	ofVoters      = "../../../internal/voters"
+	ofSimulation  = "../../proof/sim" // of which rows name profiles
 )
 
 // elsewhereRows are asserted in full by tests that start their own masters, or
@@ -37,22 +40,20 @@ func elsewhereRows() []row {
 			ofIntegration, "TestAMasterThatRefusesACommandOfEveryLockDoesNotVote", "TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt", "TestAMasterWithACommandRenamedAwayDoesNotVote", "TestEverySortOfLockNeedsThesePermissionsAndNoOthers"),
 		elsewhereRow("an ACL user who may write keys and not read them", "nothing is set, and the error says why", ofIntegration, "TestNothingIsSetForAUserWhoMayNotReadKeys"),
 		elsewhereRow("client frozen longer than its TTL before an attempt is decided",
-			"the attempt fails", ofIntegration, "TestAnAttemptThatWasPausedFails"),
-		elsewhereRow("SCRIPT FLUSH, counted",
+			"the attempt fails", ofRedlock, "TestAQuorumWithoutValidityLeftIsNoQuorum"),
+		elsewhereRow("SCRIPT FLUSH",
 			"one fallback to EVAL for each script; one vote, one token", ofIntegration, "TestAFlushOfTheScriptsCostsOneFallbackEach"),
-		elsewhereRow("key of another type at the lock's name",
-			"ErrTaken that names the type; never overwritten", ofIntegration, "TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten"),
 		elsewhereRow("the pilot of a key is slow and is cut off for 30 ms again and again, a fair waiter in its queue",
 			"served in its turn", ofRedlock, "TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn"),
 		elsewhereRow("the pilot forbids its queue for a moment",
-			"who waits is back in its queue within seconds", ofIntegration, "TestAPilotThatForbadeItsQueueIsThePilotAgainWhenItIsPermitted"),
+			"who waits is back in its queue within seconds", ofRedlock, "TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater"),
 		elsewhereRow("the pilot's clock is set back by an hour after a client was called and died",
 			"a free lock is had within a second, fair or not", ofRedlock, "TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff"),
 		elsewhereRow("masters' clocks are set back while readers hold a lock, or after one crashed",
 			"no writer gets in beside a reader that is alive; one that crashed is out after MaxTTL", ofRedlock,
 			"TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack", "TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack"),
 		elsewhereRow("strict, locks of 1, 2, 3 and 5 s on one key, clocks at both ends of S",
-			"never two", ofIntegration, "TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo"),
+			"never two", ofSimulation, "strict mixed", "strict sides"),
 		elsewhereRow("maxmemory below what is used, while plain, fenced, strict, reader and set locks are held, across a redial",
 			"all are held; no new ones", ofIntegration, "TestMastersWhoseMemoryIsFullKeepWhatIsHeld"),
 		elsewhereRow("every answer 150, 350, 600, 900 ms late, for three TTLs",
@@ -63,10 +64,10 @@ func elsewhereRows() []row {
 			"no vote from the first flush on, on living and on new connections, standard and strict; abstains for Q; one holder", ofIntegration,
 			"TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice"),
 		elsewhereRow("FLUSHALL on all masters, or restarts without data 0, 200, 500 ms apart, while two clients live and one holds; then init",
-			"nobody else is granted the lock while it is valid; init refuses; the fleet votes after Q", ofIntegration,
-			"TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive"),
+			"nobody else is granted the lock while it is valid; init refuses; the fleet votes after Q", ofRedlock,
+			"TestAnEmptiedFleetGrantsNothingWhileItsClientsLive", "TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst").and(ofSimulation, "emptied"),
 		elsewhereRow("the marker of a master that was emptied is restored into the running process",
-			"it abstains for Q, and says why", ofIntegration, "TestAMarkerThatIsPutBackLetsNobodyVote"),
+			"it abstains for Q, and says why", ofGuard, "TestAMarkerThatIsPutBackIsQuarantined").and(ofSimulation, "put back"),
 		elsewhereRow("40 processes start at once on a new fleet, and share two processors",
 			"all have their lock in seconds, no master is in quarantine", ofIntegration,
 			"TestManyProcessesThatStartAtOnceDeclareANewFleet"),
@@ -74,8 +75,8 @@ func elsewhereRows() []row {
 			"the master abstains for Q though nothing was lost", ofIntegration,
 			"TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost"),
 		elsewhereRow("CONFIG SET maxmemory-policy on a living connection",
-			"its vote is gone with the next look, 5 s later at the most; back when it is mended", ofIntegration,
-			"TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection"),
+			"its vote is gone with the next look, 5 s later at the most; back when it is mended, after a quarantine where keys were evicted", ofIntegration,
+			"TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection", "TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended"),
 		elsewhereRow("a new fleet with one master down, or two of five emptied, and callers that live for 100 ms",
 			"refused with the reason of each master, then served Q after the first of them", ofIntegration,
 			"TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver"),
@@ -87,15 +88,16 @@ func elsewhereRows() []row {
 		elsewhereRow("init --force with a shorter MaxTTL beside a holder",
 			"nobody gets the lock before the longer MaxTTL is over", ofIntegration, "TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore"),
 		elsewhereRow("a master is emptied with a clock an hour slow, which is then set right",
-			"it abstains for Q by the client's clock", ofIntegration, "TestAClockThatIsSetRightAfterABootAgesNoMarker"),
+			"it abstains for Q by the client's clock", ofGuard, "TestAgeIsBoundedByOurWallClockUnlessThatIsBehind", "TestASightingIsAsOldAsTheYoungerOfBothClocksSays"),
 		elsewhereRow("members of a Redis Cluster, a Sentinel's port, given as masters",
 			"refused by name, at once", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestASentinelIsRefusedByName", "TestLockDoesNotWaitForWhatIsNoMaster"),
 		elsewhereRow("two, then ten clients adopt one token, at once and in turn, over connections that are cut meanwhile",
-			"at most one holds; nobody gets in beside it; what is left expires by its TTL", ofIntegration,
-			"TestOfSeveralAdoptersOfATokenAtMostOneHolds"),
+			"at most one holds; nobody gets in beside it; what is left expires by its TTL", ofRedlock,
+			"TestAdoptTakesOverWhatAnotherClientHandedOn", "TestAdoptVerifiesAtAQuorum").and(ofSimulation, "adoptions"),
 		elsewhereRow("MISCONF, READONLY, BUSY, NOREPLICAS, NOPERM, MASTERDOWN on all masters at Unlock, for 5 s; and while locks are tried without pause",
 			"the unlock says so at once; the key is free a moment after the masters write again; no queue fills", ofIntegration,
-			"TestARefusedReleaseIsSentAgainUntilItIsDone", "TestCloseSendsRefusedReleasesOnceMore", "TestRefusedAcquisitionsFillNoQueue"),
+			"TestARefusedReleaseIsSentAgainUntilItIsDone", "TestCloseSendsRefusedReleasesOnceMore").
+			and(ofWire, "TestAMasterThatRefusesToWriteHasNothingToRelease").and(ofPipeline, "TestPostponedCallsTakeHalfOfTheQueueAtMost"),
 		elsewhereRow("each function of a Trace, and Logger.Enabled, blocks or sleeps; Close from inside one",
 			"every context ends in its time, other locks are renewed, masters are dialled again; Close returns", ofRedlock,
 			"TestAListenerThatBlocksTakesNoLockFromItsHolder", "TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder", "TestALogHandlerThatBlocksKeepsNoMasterAway",
@@ -116,14 +118,26 @@ func elsewhereRows() []row {
 			"without min-replicas-to-write not excluded; with it nobody is held twice", ofIntegration,
 			"TestAnOldMasterBehindASentinelGrantsNothingBesideTheNewOne"),
 		elsewhereRow("a storm for three permits: calls are cancelled, clients closed, masters frozen and killed",
-			"never more than three holders", ofIntegration, "TestAStormAdmitsNoMoreHoldersThanPermits"),
+			"never more than three holders", ofRedlock, "TestAStormForSlotsLeavesNoneBehind").and(ofSimulation, "permits"),
 		elsewhereRow("another Redlock client (redsync) on the same keys",
 			"never both", ofIntegration, "TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound"),
 	}
 }
 
 func elsewhereRow(fault, expect, dir string, tests ...string) row {
-	return row{fault: fault, expect: expect, dir: dir, tests: tests}
+	return row{fault: fault, expect: expect}.and(dir, tests...)
+}
+
+// and names further tests, of another package.
+func (w row) and(dir string, tests ...string) row {
+	w.others = append(w.others, others{dir, tests})
+	return w
+}
+
+// others are tests of another package, or profiles of the simulation.
+type others struct {
+	dir   string
+	tests []string
 }
 
 // byOthers is what becomes of the row of other tests. These run with their own packages: here
@@ -133,22 +147,30 @@ const byOthers = "by other tests"
 // tryElsewhere looks that the tests which a row names are there.
 func tryElsewhere(t *testing.T, w row) {
 	entry := table.entry(w)
-	files, err := filepath.Glob(filepath.Join(w.dir, "*_test.go"))
-	var code []byte
-	for _, file := range files {
-		text, unread := os.ReadFile(file)
-		code, err = append(code, text...), errors.Join(err, unread)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range w.tests {
-		if !bytes.Contains(code, []byte("\nfunc "+test+"(t *testing.T) {\n")) {
-			t.Errorf("there is no %s in %s", test, w.dir)
+	var names []string
+	for _, by := range w.others {
+		files, err := filepath.Glob(filepath.Join(by.dir, "*.go"))
+		var code []byte
+		for _, file := range files {
+			text, unread := os.ReadFile(file)
+			code, err = append(code, text...), errors.Join(err, unread)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range by.tests {
+			declaration := "\nfunc " + name + "(t *testing.T) {\n"
+			if by.dir == ofSimulation {
+				declaration, name = "\n\t{\""+name+"\", func(p *Profile", "profile "+name+" of the simulation"
+			}
+			if !bytes.Contains(code, []byte(declaration)) {
+				t.Errorf("there is no %s in %s", name, by.dir)
+			}
+			names = append(names, name)
 		}
 	}
 	if !t.Failed() {
-		entry.measured(0, 0, 0, strings.Join(w.tests, ", "))
+		entry.measured(0, 0, 0, strings.Join(names, ", "))
 		entry.became(byOthers)
 	}
 }

@@ -67,37 +67,6 @@ func replyRows() []row {
 			r.unfelt()
 		},
 	}, {
-		fault:  "one master takes the permission to write away, another one changes the password",
-		expect: "nothing is felt; the one that cannot be dialled is named with the reason",
-		level:  levelStandard,
-		setup:  setup{config: redistest.Config{ACL: []string{"user default on nopass ~* &* +@all"}}},
-		run: func(r *run) {
-			r.steady()
-			r.fault(func() error {
-				if _, err := r.m.Do(1, "ACL", "SETUSER", "default", "-@write"); err != nil {
-					return err
-				}
-				if _, err := r.m.Do(3, "ACL", "SETUSER", "default", "resetpass", ">another"); err != nil {
-					return err
-				}
-				_, err := r.m.Do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
-				return err
-			}, 1, 3)
-			r.abstains(3, "NOAUTH")
-			r.progress(now(), 20)
-			r.heal(func() error {
-				for _, i := range []int{1, 3} {
-					if _, err := r.m.Do(i, "ACL", "SETUSER", "default", "nopass", "+@all"); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			r.recovers(true)
-			r.litter, r.queues = rowTTL, true // releases were refused, too
-			r.unfelt()
-		},
-	}, {
 		fault:  "two masters take away EVALSHA, DEL, GET and PEXPIRE, one after the other",
 		expect: "nothing is felt; each master abstains and names the command until it is permitted again",
 		level:  levelStandard,

@@ -23,7 +23,6 @@ type spec struct {
 	Movable  bool          // its wall clock can be moved by an order
 	Register string        // address of the register that the locks protect, "": none
 	Workers  []worker
-	Blocks   bool // its log handler and its trace block until it ends
 	Idle     bool // no progress is expected of it
 	Stranger bool // it is expected to fail
 }

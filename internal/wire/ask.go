@@ -48,6 +48,9 @@ type pilotPart struct {
 type Hold interface {
 	// SendIfHeld calls send if the hold has not ended. The release is not sent meanwhile.
 	SendIfHeld(send func()) bool
+	// Missed hears that a master has answered an extension that the key is missing. It is
+	// called under the round's lock.
+	Missed()
 }
 
 // newAsk takes an Ask from those that are free.

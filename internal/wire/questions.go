@@ -63,12 +63,21 @@ type Extension struct {
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
+	// SetAgain: it sets the key again on masters where it is missing.
+	SetAgain bool
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }
 
 // argSetAgain: the extension script sets the key again where it is missing.
 var argSetAgain any = "1"
+
+func (x *Extension) third() any {
+	if x.SetAgain {
+		return argSetAgain
+	}
+	return argUnused
+}
 
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
@@ -84,11 +93,11 @@ func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a.Command.Key = c.id()
 	switch {
 	case w.scripted(c):
-		a.extendScripted(c, x.Wait)
+		a.extendScripted(c, x)
 	case c.Kind == Reader:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain, w.longest)
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), x.third(), w.longest)
 	default:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain)
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), x.third())
 	}
 	return a
 }

@@ -69,9 +69,9 @@ func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
 	a.evalScripted(c, c.scriptedAcquire(), third, floor, wait)
 }
 
-func (a *Ask) extendScripted(c *Claim, wait time.Duration) {
+func (a *Ask) extendScripted(c *Claim, x *Extension) {
 	a.read = readScriptedCode
-	a.evalScripted(c, c.Kind.scripted.extend, argSetAgain, c.Fence, wait)
+	a.evalScripted(c, c.Kind.scripted.extend, x.third(), c.Fence, x.Wait)
 }
 
 // evalScripted asks by such a script. third is its third argument, number the token to give

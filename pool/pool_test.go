@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,40 +83,6 @@ func TestAPoolServesEveryMasterInTheOrderOfTheURLs(t *testing.T) {
 		if s.Name != m.Name() || !s.Connected || s.Epoch != 1 || s.Commands != 1 || s.InFlight != 0 || s.Err != nil || m.Stats() != s {
 			t.Errorf("master %d: %+v and %+v", i, s, m.Stats())
 		}
-	}
-}
-
-func TestAWrongPasswordIsAConfigErrorWithoutThePassword(t *testing.T) {
-	const secret = "wr0ng@:/#%"
-	m := miniredis.RunT(t)
-	m.RequireUserAuth("me", "right")
-	p := open(t, []string{"redis://" + m.Addr()}, WithAuth("me", secret))
-	c := ask(p.masters[0], "GET", "key").wait(t)
-	var config *ConfigError
-	if !errors.As(c.Err, &config) || !errors.Is(c.Err, ErrDown) || config.What != "AUTH as me" {
-		t.Errorf("error %v", c.Err)
-	}
-	if shown := fmt.Sprintf("%v %+v", c.Err, p.Stats()); strings.Contains(shown, secret) {
-		t.Errorf("the password is in %s", shown)
-	}
-}
-
-func TestAUnixSocketIsAnAddressLikeAnyOther(t *testing.T) {
-	m := miniredis.RunT(t)
-	// The dialer is given network and address as they are in the URL.
-	dialled := make(chan string, 10)
-	p := open(t, []string{"unix:///run/redis%201.sock"}, WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dialled <- network + " " + addr
-		return new(net.Dialer).DialContext(ctx, "tcp", m.Addr())
-	}))
-	if c := ask(p.masters[0], "SET", "key", "value").wait(t); c.Err != nil {
-		t.Fatal(c.Err)
-	}
-	if got := <-dialled; got != "unix /run/redis 1.sock" {
-		t.Errorf("dialled %q", got)
-	}
-	if got := p.Stats()[0].Name; got != "/run/redis 1.sock" {
-		t.Errorf("name %q", got)
 	}
 }
 

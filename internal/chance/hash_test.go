@@ -2,7 +2,6 @@ package chance
 
 import (
 	"hash/fnv"
-	"math/bits"
 	"testing"
 )
 
@@ -28,14 +27,6 @@ func TestMixIsTheFinalizerOfSplitMix64(t *testing.T) {
 		state += 0x9e3779b97f4a7c15
 		if got := Mix(state); got != want {
 			t.Errorf("output %d: %#x, want %#x", i, got, want)
-		}
-	}
-}
-
-func TestMixSpreadsASingleBit(t *testing.T) {
-	for i := range 64 {
-		if n := bits.OnesCount64(Mix(1<<i) ^ Mix(0)); n < 12 {
-			t.Errorf("bit %d changes %d bits", i, n)
 		}
 	}
 }

@@ -14,6 +14,27 @@ func (deafListener) Subscribed()        {}
 func (deafListener) Unsubscribed(error) {}
 func (deafListener) Message(string)     {}
 
+// One that was cut off after it had listened for a while is made again at once, each time: nobody
+// has spoken on it, but it was none that could not be made.
+func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(*fakeConn, []string) string { return "*3\r\n" + bulk("subscribe") + bulk("news") + ":1\r\n" }
+		p := connect(t, s.config())
+		sub := p.Subscribe("news", deafListener{})
+		defer sub.Close()
+		for n := 2; n < 10; n++ {
+			time.Sleep(300 * time.Millisecond)
+			_ = s.conn(n).Close()
+			begun := time.Now()
+			synctest.Wait()
+			if s.dials() != n+1 || time.Since(begun) != 0 {
+				t.Fatalf("%d connections, want %d at once", s.dials(), n+1)
+			}
+		}
+	})
+}
+
 func TestASubscriptionThatBreaksAfterEachMessageIsMadeWithABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)

@@ -9,7 +9,7 @@ import (
 func FuzzOwner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		owner := Owner(token)
-		if owner != "" && !strings.HasPrefix(token, owner+":") {
+		if owner != "" && (!strings.HasPrefix(token, owner+":") || CheckOwner(owner) != nil) {
 			t.Errorf("the owner of %q is %q", token, owner)
 		}
 		if CheckOwner(owner) == nil {

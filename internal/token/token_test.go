@@ -18,6 +18,7 @@ func TestTokensOfThisLibraryAreTakenApart(t *testing.T) {
 		{client + ":" + random, "", client, true},
 		{"web-1:" + client + ":" + random, "web-1", client, true},
 		{"a:web-1:" + client + ":" + random, "", "", false},
+		{"a:b:c", "", "", false},
 		{client + ":" + random[1:], "", "", false},
 		{random, "", "", false},
 		{"", "", "", false},
@@ -25,6 +26,9 @@ func TestTokensOfThisLibraryAreTakenApart(t *testing.T) {
 		owner, made, ok := Parse(test.token)
 		if ok != test.ok || ok && (owner != test.owner || made != test.client) {
 			t.Errorf("%q is taken for %q, %q, %t", test.token, owner, made, ok)
+		}
+		if got := Owner(test.token); got != test.owner {
+			t.Errorf("Owner(%q) is %q: want %q", test.token, got, test.owner)
 		}
 	}
 }

@@ -1,18 +1,14 @@
 package waitqueue_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/internal/testutil/masters"
 	"github.com/redquorum/redquorum/internal/waitqueue"
@@ -23,7 +19,6 @@ type setting struct {
 	*masters.Bubble
 	hub   *waitqueue.Hub
 	heard []string // the calls; synctest.Wait orders them
-	last  atomic.Pointer[net.Conn]
 }
 
 func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
@@ -31,15 +26,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
 	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
 		s := &setting{Bubble: b}
 		var all []waitqueue.Master
-		for _, p := range b.Pipelines(func(i int, c *pipeline.Config) {
-			c.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, err := b.All[i].Dial(ctx)
-				if err == nil {
-					s.last.Store(&conn)
-				}
-				return conn, err
-			}
-		}) {
+		for _, p := range b.Pipelines(nil) {
 			all = append(all, p)
 		}
 		s.hub = waitqueue.NewHub(all, "me", func(c waitqueue.WakeUp) { s.heard = append(s.heard, fmt.Sprint(c.Master, c.Key)) })
@@ -134,37 +121,6 @@ func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What was cut off after it had listened for a while is made again at once, each
-// time: nobody has spoken on it, but it was none that could not be made.
-func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, s *setting) {
-		synctest.Wait()
-		w := s.hub.Wait()
-		defer w.Leave()
-		for i := range 8 {
-			<-w.Subscribe(0)
-			time.Sleep(300 * time.Millisecond)
-			_ = (*s.last.Load()).Close()
-			began := time.Now()
-			synctest.Wait()
-			<-w.Subscribe(0)
-			if d := time.Since(began); d > 0 {
-				t.Errorf("cut %d: subscribed again after %v", i, d)
-			}
-		}
-		// One that ends as soon as it is made is made again ever less often.
-		began := time.Now()
-		for range 8 {
-			<-w.Subscribe(0)
-			_ = (*s.last.Load()).Close()
-			synctest.Wait()
-		}
-		if d := time.Since(began); d < 500*time.Millisecond {
-			t.Errorf("made eight times within %v", d)
-		}
-	})
 }
 
 func TestAfterCloseNothingIsSubscribed(t *testing.T) {

@@ -1,7 +1,6 @@
 package waitqueue
 
-// A state is where a call that waits stands. doc.go has the picture; a test compares it
-// with the table below.
+// A state is where a call that waits stands.
 type state uint8
 
 // States.

@@ -1,6 +1,10 @@
 package wire
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/quorum"
+)
 
 func TestRepliesOfTheHolderScriptAreReadStrictly(t *testing.T) {
 	b := func(s string) any { return []byte(s) }
@@ -34,5 +38,22 @@ func TestRepliesOfTheInspectScriptAreReadStrictly(t *testing.T) {
 	m, ok := readKeyState([]any{b("zset"), int64(1 << 62), b(""), int64(1), b("r"), int64(1 << 62)})
 	if !ok || m.Held.TTL <= 0 || m.Readers[0].TTL <= 0 {
 		t.Errorf("a huge TTL is read as %+v", m)
+	}
+}
+
+func TestReadersAreReadFromTheHolderScript(t *testing.T) {
+	for _, test := range []struct {
+		kind, value string
+		want        quorum.Held
+	}{
+		{"zset", "3", quorum.Held{Type: "zset", Readers: 3, TTL: 1e9, Masters: 1}},
+		{"zset", "many", quorum.Held{Type: "zset", TTL: 1e9, Masters: 1}},
+		{"string", "3", quorum.Held{Type: "string", Token: "3", TTL: 1e9, Masters: 1}},
+		{"hash", "", quorum.Held{Type: "hash", TTL: 1e9, Masters: 1, Stuck: true}},
+	} {
+		h, ok := readHolder([]any{[]byte(test.kind), []byte(test.value), int64(1000)})
+		if !ok || *h != test.want {
+			t.Errorf("%s %q: %+v, want %+v", test.kind, test.value, h, test.want)
+		}
 	}
 }

@@ -29,7 +29,7 @@ var (
 func TestMain(m *testing.M) {
 	if errNoServer = redistest.Available(); errNoServer == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		server, errNoServer = redistest.Launch(ctx, redistest.Config{MovableClock: redistest.ClockAvailable() == nil})
+		server, errNoServer = redistest.Launch(ctx, redistest.Config{})
 		cancel()
 	}
 	code := m.Run()
@@ -46,11 +46,10 @@ func TestMain(m *testing.M) {
 type master struct {
 	t          *testing.T
 	conn       redis.Conn
-	run        string                     // run_id
-	replid     string                     // master_replid
-	evicted    string                     // evicted_keys
-	set        func(offset time.Duration) // moves its clock, from ours; or skips the test
-	newHistory func()                     // gives its data another history
+	run        string // run_id
+	replid     string // master_replid
+	evicted    string // evicted_keys
+	newHistory func() // gives its data another history
 }
 
 // onEach runs a test on an embedded master and on a real one, both empty.
@@ -67,7 +66,6 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 			t.Fatal(err)
 		}
 		m := ready(t, redis.NewConn(conn, 0, 0))
-		m.set = sim.SetClockOffset
 		m.newHistory = func() {
 			if err := sim.NewHistory(); err != nil {
 				t.Fatal(err)
@@ -88,24 +86,11 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 			t.Fatal(err)
 		}
 		m := ready(t, conn)
-		m.set = func(offset time.Duration) {
-			if err := redistest.ClockAvailable(); err != nil {
-				t.Skipf("needs a redis-server whose clock can be moved: %v", err)
-			}
-			if err := server.SetClock(offset); err != nil {
-				t.Fatal(err)
-			}
-		}
 		m.newHistory = func() {
 			m.do("REPLICAOF", "127.0.0.1", "1") // where nobody is, so nothing is lost
 			m.do("REPLICAOF", "NO", "ONE")
 			m.identify()
 		}
-		t.Cleanup(func() {
-			if redistest.ClockAvailable() == nil {
-				_ = server.SetClock(0)
-			}
-		})
 		test(t, m)
 	})
 }
@@ -312,6 +297,11 @@ func (m *master) isNow(marker Marker, then time.Time) {
 			m.t.Errorf("the script answers %s %s, the marker says %q", name, text, stored[name])
 		}
 	}
+}
+
+// facts is what is known of the master after this answer.
+func (m *master) facts(answer Marker) Facts {
+	return Facts{Master: "m", Connected: true, Info: Info{RunID: m.run, Role: "master", Policy: "noeviction"}, Marker: answer}
 }
 
 func wantVerdict(t *testing.T, got Marker, want Verdict) {

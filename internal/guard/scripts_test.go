@@ -52,35 +52,19 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	}
 }
 
-func TestAMasterWithoutAMarkerIsGivenNoneByADial(t *testing.T) {
-	onEachLevel(t, func(t *testing.T, m *master, c Config) {
-		wantVerdict(t, m.dial(c), Missing)
-		m.holds(nil)
-	})
-}
-
 func TestDialQuarantinesAnotherProcessAndAnotherHistory(t *testing.T) {
 	// No history is one that is not known: TestDialFillsInWhatAMarkerLacksAndKeepsSince.
 	for name, test := range map[string]struct{ field, value, how string }{
-		"another process": {"run", strings.Repeat("0", 40), HowRestarted},
-		"a longer one":    {"run", "+", HowRestarted},
-		"an empty one":    {"run", "", HowRestarted},
-		"none":            {"run", "-", HowRestarted},
-		"a long one":      {"run", strings.Repeat("x", 1000), HowRestarted},
-
+		"another process":   {"run", strings.Repeat("0", 40), HowRestarted},
+		"an empty one":      {"run", "", HowRestarted},
 		"another history":   {"replid", strings.Repeat("0", 40), HowResynced},
-		"a longer history":  {"replid", "+", HowResynced},
 		"a shorter history": {"replid", "<", HowResynced},
-		"a long history":    {"replid", strings.Repeat("x", 1000), HowResynced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, m *master, c Config) {
 				own, value := map[string]string{"run": m.run, "replid": m.replid}, test.value
-				switch value {
-				case "+":
-					value = own[test.field] + "0"
-				case "<":
-					value = own[test.field][:39]
+				if value == "<" {
+					value = m.replid[:39]
 				}
 				want := m.put(c, test.field, value, "since", "0")
 				then := m.time()
@@ -129,9 +113,7 @@ func TestDialFindsOutItselfWhoServesTheConnection(t *testing.T) {
 
 func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
 	onEachCase(t, map[string]string{
-		"an hour ahead": "+1h", "a millisecond ahead of what can be": "999999999999999", "none": "-", "empty": "", "a word": "never",
-		"negative": "-5", "a fraction": "1.5", "an exponent": "1e3", "hexadecimal": "0x10", "not a number": "nan", "infinite": "inf",
-		"spaces": " 1000", "a newline": "1000\n", "too long": "0000000000001000", "a zero byte": "1\x000",
+		"an hour ahead": "+1h", "none": "-", "a word": "never", "a newline": "1000\n",
 	}, func(t *testing.T, m *master, since string) {
 		c := config(Strict)
 		then := m.time()
@@ -150,20 +132,14 @@ func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
 func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 	type row struct{ field, value, shown string }
 	onEachCase(t, map[string]row{
-		"MaxTTL":         {"maxttl", "30000", "30000"},
-		"MaxTTL 60000.0": {"maxttl", "60000.0", "60000.0"},
-		"masters":        {"n", "3", "3"},
-		"level":          {"level", "strict", "strict"},
-		"version":        {"v", "2", "2"},
-		"version 3.0":    {"v", "3.0", "3.0"},
-		"database":       {"db", "1", "1"},
-		"database 00":    {"db", "00", "00"},
-		"no MaxTTL":      {"maxttl", "-", ""},
-		"no masters":     {"n", "-", ""},
-		"no level":       {"level", "-", ""},
-		"no version":     {"v", "-", ""},
-		"a move":         {"to", "another", "another"},
-		"garbage":        {"n", "\x00\xff\r\n" + strings.Repeat("y", 100), "\x00\xff\r\n" + strings.Repeat("y", 60)},
+		"MaxTTL":    {"maxttl", "30000", "30000"},
+		"masters":   {"n", "3", "3"},
+		"level":     {"level", "strict", "strict"},
+		"version":   {"v", "2", "2"},
+		"database":  {"db", "1", "1"},
+		"no MaxTTL": {"maxttl", "-", ""},
+		"a move":    {"to", "another", "another"},
+		"garbage":   {"n", "\x00\xff\r\n" + strings.Repeat("y", 100), "\x00\xff\r\n" + strings.Repeat("y", 60)},
 	}, func(t *testing.T, m *master, test row) {
 		c := config(Standard)
 		// Whatever the other rules would write, nothing is written.
@@ -191,10 +167,8 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 	onEachCase(t, map[string]row{
 		"equal":                       {0, false},
 		"a minute behind":             {time.Minute, true},
-		"an hour behind":              {time.Hour, true},
 		"ahead, or the reply is late": {-20 * time.Minute, false},
 		"ahead":                       {-wait - time.Second, true},
-		"two hours ahead":             {-2 * time.Hour, true},
 	}, func(t *testing.T, m *master, test row) {
 		c := config(Strict)
 		sent := m.time().Add(test.ahead)
@@ -207,7 +181,7 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 			m.do("DEL", Key)
 			want := put()
 			target := Target{Run: m.run, Sent: sent, Wait: wait}
-			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, Fields{}, true, 0)} {
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, Fields{}, true, 0), Adopt: c.AdoptArgs(target, Facts{Ours: true}, "")} {
 				if got := m.script(s, args); (got.Verdict == Skewed) != test.off {
 					t.Fatalf("%s, %s: %v", s.Name, state, got.Verdict)
 				}
@@ -266,75 +240,33 @@ func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 	})
 }
 
-var otherTypes = map[string][]any{
-	"string": {"SET", Key, "redis"},
-	"list":   {"RPUSH", Key, "x"},
-	"set":    {"SADD", Key, "x"},
-	"zset":   {"ZADD", Key, 1, "x"},
-	"stream": {"XADD", Key, "1-1", "f", "v"},
-}
-
 func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
-	for kind, command := range otherTypes {
-		t.Run(kind, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				m.do(command[0].(string), command[1:]...)
-				m.do("PEXPIRE", Key, 100_000)
-				for _, level := range []Level{Standard, Strict} {
-					c := config(level)
-					for what, got := range map[string]Marker{
-						"dial":        m.dial(c),
-						"init":        m.initialize(c, m.now(), false),
-						"forced init": m.initialize(c, m.now(), true),
-					} {
-						if got.Verdict != WrongType || got.Type != kind {
-							t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
-						}
-					}
-					wantVerdict(t, m.declare(c, m.now()), Present)
-					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Present)
-				}
-				if got := m.do("TYPE", Key); got != kind {
-					t.Errorf("it has become a %v", got)
-				}
-				if ttl, _ := redis.Int64(m.do("PTTL", Key), nil); ttl < 0 {
-					t.Errorf("its expiry is gone: %d", ttl)
-				}
-				// The check that ends a flush fails there, and so no vote counts.
-				if text := m.check(); !strings.Contains(text, "WRONGTYPE") {
-					t.Errorf("the check answers %q", text)
-				}
-			})
-		})
-	}
-}
-
-func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		another := m.now()
-		another.Run = "another"
-		got := m.declare(c, m.now())
-		wantVerdict(t, got, Declared)
-		declared := m.whole(c, "since", "0", "wall", "0")
-		m.holds(declared)
-		m.noSighting()
-		if age, ok := got.Age(got.Clock.Received); !ok || age < c.Quarantine() {
-			t.Errorf("a declared master has the age %v (%v)", age, ok)
+		m.do("SET", Key, "redis", "PX", 100_000)
+		for _, level := range []Level{Standard, Strict} {
+			c := config(level)
+			for what, got := range map[string]Marker{
+				"dial":        m.dial(c),
+				"init":        m.initialize(c, m.now(), false),
+				"forced init": m.initialize(c, m.now(), true),
+			} {
+				if got.Verdict != WrongType || got.Type != "string" {
+					t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
+				}
+			}
+			wantVerdict(t, m.declare(c, m.now()), Present)
+			wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Present)
 		}
-		wantVerdict(t, m.declare(c, another), Present)
-		wantVerdict(t, m.script(Adopt, c.AdoptArgs(another, Facts{Ours: true}, "")), Present)
-		m.holds(declared)
-		wantVerdict(t, m.dial(c), Same)
-		m.holds(declared)
-		m.noSighting()
-
-		m.do("DEL", Key, Sighting)
-		m.sight(2*time.Second, 2*time.Second)
-		got = m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, ""))
-		wantVerdict(t, got, Adopted)
-		wantVerdict(t, m.declare(c, m.now()), Present)
-		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "by", ""))
+		if got, err := redis.String(m.do("GET", Key), nil); got != "redis" {
+			t.Errorf("it has become %q (%v)", got, err)
+		}
+		if ttl, _ := redis.Int64(m.do("PTTL", Key), nil); ttl < 0 {
+			t.Errorf("its expiry is gone: %d", ttl)
+		}
+		// The check that ends a flush fails there, and so no vote counts.
+		if text := m.check(); !strings.Contains(text, "WRONGTYPE") {
+			t.Errorf("the check answers %q", text)
+		}
 	})
 }
 
@@ -364,15 +296,6 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
 		m.holds(fresh)
 		m.noSighting()
-	})
-	t.Run("forced where none is", func(t *testing.T) {
-		onEach(t, func(t *testing.T, m *master) {
-			c := config(Standard)
-			then := m.time()
-			got := m.initialize(c, m.now(), true)
-			wantVerdict(t, got, Forced)
-			m.isNow(got, then)
-		})
 	})
 }
 

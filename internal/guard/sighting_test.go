@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // sighted is what is in the sighting's hash.
@@ -158,12 +156,9 @@ func TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat(t *testing.T) 
 func TestASightingIsAsOldAsTheYoungerOfBothClocksSays(t *testing.T) {
 	type row struct{ ago, wallAgo, want time.Duration }
 	onEachCase(t, map[string]row{
-		"equal":                {10 * time.Second, 10 * time.Second, 10 * time.Second},
-		"the master's clock":   {2 * time.Second, time.Hour, 2 * time.Second},
-		"the client's clock":   {time.Hour, 3 * time.Second, 3 * time.Second},
-		"the client's, at 0":   {time.Hour, 0, 0},
-		"the master's, at 0":   {0, time.Hour, 0},
-		"hours, as at a start": {5 * time.Hour, 4 * time.Hour, 4 * time.Hour},
+		"equal":              {10 * time.Second, 10 * time.Second, 10 * time.Second},
+		"the master's clock": {2 * time.Second, time.Hour, 2 * time.Second},
+		"the client's clock": {time.Hour, 3 * time.Second, 3 * time.Second},
 	}, func(t *testing.T, m *master, test row) {
 		then := m.time()
 		want := m.sight(test.ago, test.wallAgo)
@@ -183,21 +178,15 @@ func TestASightingIsAsOldAsTheYoungerOfBothClocksSays(t *testing.T) {
 func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
 	onEachCase(t, map[string][]string{
 		"another process":         {"run", strings.Repeat("0", 40)},
-		"no process":              {"run", "-"},
 		"another history":         {"replid", strings.Repeat("0", 40)},
 		"no history":              {"replid", ""},
-		"no history at all":       {"replid", "-"},
 		"since an hour ahead":     {"since", "+1h"},
 		"wall an hour ahead":      {"wall", "+1h"},
 		"since is a word":         {"since", "never"},
-		"wall is a word":          {"wall", "never"},
+		"since is an exponent":    {"since", "1e3"},
+		"since is too long":       {"since", "0000000000001000"},
 		"since is gone":           {"since", "-"},
 		"wall is gone":            {"wall", "-"},
-		"since is negative":       {"since", "-5"},
-		"wall is an exponent":     {"wall", "1e3"},
-		"since is too long":       {"since", "0000000000001000"},
-		"wall is not a number":    {"wall", "nan"},
-		"since is a hexadecimal":  {"since", "0x10"},
 		"nothing but another one": {"run", "-", "replid", "-", "since", "-", "wall", "-", "x", "y"},
 	}, func(t *testing.T, m *master, changes []string) {
 		for script, look := range lookers {
@@ -219,45 +208,15 @@ func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
 	})
 }
 
-func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
-	for kind, command := range otherTypes {
-		t.Run(kind, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				args := append([]any{Sighting}, command[2:]...)
-				m.do(command[0].(string), args...)
-				c := config(Standard)
-				for s, args := range map[*script.Script][]any{
-					Dial: c.DialArgs(m.now()), Adopt: c.AdoptArgs(m.now(), Facts{Ours: true}, ""), Declare: c.DeclareArgs(m.now(), Fields{}),
-				} {
-					if reply, err := m.conn.Do("EVAL", s.EvalArgs(args)...); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-						t.Errorf("%s answers %q (%v), want an error that names the type", s.Name, reply, err)
-					}
-				}
-				m.holds(nil)
-				if got := m.do("TYPE", Sighting); got != kind {
-					t.Errorf("it has become a %v", got)
-				}
-				if ttl := m.do("PTTL", Sighting); ttl != int64(-1) {
-					t.Errorf("it expires in %v ms", ttl)
-				}
-				m.holds(nil)
-			})
-		})
-	}
-}
-
 func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 	type row struct {
 		ago, wallAgo, want time.Duration // want: since when it remembers; 0: it is not adopted
 	}
 	onEachCase(t, map[string]row{
 		"never seen":                      {0, 0, 0},
-		"half a second":                   {500 * time.Millisecond, 500 * time.Millisecond, 0},
 		"below by the master's clock":     {500 * time.Millisecond, time.Hour, 0},
 		"below by the client's clock":     {time.Hour, 500 * time.Millisecond, 0},
 		"a second":                        {time.Second, time.Second, time.Second},
-		"a minute":                        {time.Minute, time.Minute, time.Minute},
-		"the master's clock is behind":    {20 * time.Second, time.Minute, 20 * time.Second},
 		"the master's clock was set on":   {time.Hour, 20 * time.Second, 20 * time.Second},
 		"the second by the client's only": {time.Hour, time.Second, time.Second},
 	}, func(t *testing.T, m *master, test row) {

@@ -46,7 +46,6 @@ func main() {
 		}
 		e.section(s.Name+", mistakes: must be found", s.Mistakes, false)
 		e.section(s.Name+", margins: mistakes that the other rules make up for, must hold", s.Margins, true)
-		e.section(s.Name+", limits: what is not promised must not hold", s.Limits, false)
 	}
 	if !e.asExpected {
 		fmt.Println("\nNOT as expected")

@@ -91,15 +91,6 @@ func TestEveryRuleIsLeftOutSomewhere(t *testing.T) {
 	}
 }
 
-// What is not promised is not promised for a reason.
-func TestWhatIsNotPromisedDoesNotHold(t *testing.T) {
-	ofEach(t, func(s search.Suite) []search.Config { return s.Limits }, func(t *testing.T, c search.Config, r *search.Result) {
-		if r.Trace == nil {
-			t.Errorf("%s: %s", c.Summary(), r.Verdict())
-		}
-	})
-}
-
 func TestALimitProvesNothing(t *testing.T) {
 	ofEach(t, func(s search.Suite) []search.Config { return s.Short[:1] }, func(t *testing.T, c search.Config, _ *search.Result) {
 		r, err := c.Explore(100)

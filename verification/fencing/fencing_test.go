@@ -10,14 +10,6 @@ import (
 
 // What is searched of this model, and what must be found, is tested in package explore.
 
-func TestATraceTellsWhoDidWhat(t *testing.T) {
-	c := base("", func(c *Config) { c.Mistake = NoRaise })
-	searchtest.Trace(t, c, 10,
-		"A begins with floor 0", "m1 executes ACQUIRE of A", "m2 executes ACQUIRE of A, expired", "A has a quorum of grants",
-		"A fence 1", "B has its token", "A with token 2, B with token 2", "S8: two attempts have the same token",
-	)
-}
-
 func TestPermutationsOfMastersAndAttemptsAreOneState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []Config{

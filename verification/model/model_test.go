@@ -34,12 +34,20 @@ func TestAHolderIsSeenToDoEverything(t *testing.T) {
 
 func TestATraceTellsWhoDidWhat(t *testing.T) {
 	c := base("", func(c *Config) { c.Attempts, c.Mutant, c.Only, c.Fast, c.Drift = 1, QuorumHalf, Exclusion, 0, 0 })
-	searchtest.Trace(t, c, 6,
-		"A asks all masters (attempt 1)", "B asks all masters (attempt 1)",
-		"executes SET A1", "executes SET B1",
-		"A is granted the lock", "B is granted the lock",
-		"A1:3", "B1:3", "A for 3, B for 3", "S1: two clients hold the lock",
-	)
+	r, err := c.Explore(0)
+	if err != nil || r.Trace == nil {
+		t.Fatalf("no violation: %v, %v", r, err)
+	}
+	var b strings.Builder
+	r.Trace.Print(&b)
+	for _, want := range []string{"A asks all masters (attempt 1)", "executes SET B1", "A is granted the lock", "B1:3", "A for 3, B for 3"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in the trace:\n%s", want, b.String())
+		}
+	}
+	if n := len(r.Trace.Steps) - 1; n != r.Depth || n != 6 { // the shortest
+		t.Errorf("the trace has %d steps and the exploration a depth of %d: want 6", n, r.Depth)
+	}
 }
 
 func TestPermutationsOfMastersAndClientsAreOneState(t *testing.T) {

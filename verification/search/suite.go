@@ -13,7 +13,6 @@ type Suite struct {
 	Long     []Config // on demand: must hold
 	Mistakes []Config // each leaves rules out: a violation must be found
 	Margins  []Config // these leave rules out that the other rules make up for: must hold
-	Limits   []Config // what is not promised: a violation must be found
 	Rules    []string // the mistakes by name
 }
 

@@ -3,7 +3,6 @@ package searchtest
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/verification/search"
@@ -36,25 +35,5 @@ func Permutations[S comparable, A interface{ IsTick() bool }](
 		if x.Violated(&s) != x.Violated(&other) {
 			t.Fatalf("a permutation is judged otherwise: %+v", s)
 		}
-	}
-}
-
-// Trace checks that a configuration violates a property after so many steps, and what the
-// trace says.
-func Trace(t *testing.T, c search.Config, steps int, wants ...string) {
-	t.Helper()
-	r, err := c.Explore(0)
-	if err != nil || r.Trace == nil {
-		t.Fatalf("no violation: %v, %v", r, err)
-	}
-	var b strings.Builder
-	r.Trace.Print(&b)
-	for _, want := range wants {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is missing in the trace:\n%s", want, b.String())
-		}
-	}
-	if n := len(r.Trace.Steps) - 1; n != r.Depth || n != steps {
-		t.Errorf("the trace has %d steps and the exploration a depth of %d: want %d", n, r.Depth, steps)
 	}
 }

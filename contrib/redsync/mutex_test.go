@@ -32,8 +32,6 @@ func TestAMutexIsNotRenewedAndEndsAfterItsExpiry(t *testing.T) {
 	if time.Now().Before(mutex.Until()) {
 		t.Error("it is valid for longer than its keys live")
 	}
-
-	_ = wantTaken(t, f.refusal(mutex.Extend()))
 	_ = wantTaken(t, f.refusal(mutex.Valid()))
 	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired, redlock.ErrLost)
 	f.must(mutex.Lock()) // again

@@ -155,12 +155,3 @@ func TestADriftFactorShortensTheValidity(t *testing.T) {
 	f.wantIs(rs.NewMutex("never", redsync.WithDriftFactor(1)).Lock(), redsync.ErrFailed) // no validity is left
 	f.wantFree("never")
 }
-
-// What has no meaning here is taken, and changes nothing.
-func TestOptionsWithoutAMeaningAreAccepted(t *testing.T) {
-	f := startFleet(t, 3)
-	mutex := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock",
-		redsync.WithFailFast(true), redsync.WithShufflePools(true), redsync.WithTimeoutFactor(0.5))
-	f.must(mutex.Lock())
-	f.wantOK(mutex.Unlock())
-}

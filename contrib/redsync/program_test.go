@@ -14,7 +14,8 @@ import (
 )
 
 // A program for redsync with go-redis compiles and passes before and after its import paths are
-// replaced, and nothing else.
+// replaced, and nothing else. Afterwards it passes on plain miniredis as well, where other
+// programs have their tests.
 func TestAProgramMovesByItsImportPaths(t *testing.T) {
 	before := filepath.Join(t.TempDir(), "before")
 	buildProgram(t, before, nil)
@@ -51,18 +52,12 @@ func TestAProgramMovesByItsImportPaths(t *testing.T) {
 			}
 		})
 	}
-}
-
-// It passes on plain miniredis as well, where other programs have their tests.
-func TestAProgramThatHasMovedPassesOnMiniredis(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "after")
-	buildProgram(t, program, moved)
 	for _, n := range []int{1, 5} {
-		var servers []map[string]string
+		var servers []server
 		for range n {
-			servers = append(servers, map[string]string{"Addr": miniredis.RunT(t).Addr()})
+			servers = append(servers, server{Addr: miniredis.RunT(t).Addr()})
 		}
-		runProgram(t, program, servers)
+		runProgram(t, after, servers)
 	}
 }
 

@@ -23,8 +23,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// leftOut are the tests of redsync that cannot be run against this package, and
-// why. README.md lists them.
+// leftOut are the tests of redsync that cannot be run against this package, and why.
 var leftOut = map[string]string{
 	"TestSetNXOnExtendAcquiresLockWhenKeyIsExpired": "asserts that a lock that was lost is taken by Extend",
 	"TestScripts_Hash": "is about the text of redsync's own scripts",
@@ -258,17 +257,4 @@ func reportSuite(t *testing.T, out []byte, tests []string) {
 func raceDetectorRuns() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
-// README.md says of each test that is left out why it is.
-func TestTheReadmeListsTheTestsThatAreLeftOut(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, why := range leftOut {
-		if line := "| `" + name + "` | " + why + " |"; !strings.Contains(string(text), line) {
-			t.Errorf("README.md has no line %q", line)
-		}
-	}
 }

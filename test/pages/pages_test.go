@@ -94,26 +94,6 @@ func TestCodeOfThePagesCompiles(t *testing.T) {
 	}
 }
 
-// A mistake in the code of a page is found, with the page's line.
-func TestMistakesInThePagesAreFound(t *testing.T) {
-	exports := exportData(t)
-	for text, want := range map[string]string{
-		"lock, err := client.Lock(ctx)\n":                           "not enough arguments",
-		"client.NoSuchCall(ctx)\n":                                  "NoSuchCall",
-		"lock, err := client.Lock(ctx, key)\nif err {\n}\n":         "non-boolean condition",
-		"return client.Do(ctx, key, charge, redlock.WithTTL(10))\n": "",
-		"unused := 1\n": "",
-	} {
-		err := errors.Join(check(exports, "page.md", wrapped("page.md", []fragment{{line: 7, text: text}}))...)
-		switch {
-		case want == "" && err != nil:
-			t.Errorf("%q: %v", text, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "page.md:")):
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
-	}
-}
-
 // documentation is the pages with code for users.
 func documentation(t *testing.T) []string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,23 +39,5 @@ func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
 	}
 	if claims != 2 {
 		t.Errorf("%d rows of the README are compared: want 2", claims)
-	}
-}
-
-// What is measured stands in performance.md, and the pages link to it there.
-func TestOnlyTheBenchmarksSayWhatHeldLocksCost(t *testing.T) {
-	links := 0
-	for _, page := range append(pagesOf(t, "../../docs"), "../../README.md") {
-		if filepath.Base(page) == "performance.md" {
-			continue
-		}
-		text := read(t, page)
-		links += strings.Count(text, "performance.md#") // TestLinksOfThePagesLeadSomewhere follows them
-		if strings.Contains(text, "of a core") || strings.Contains(text, "of one core,") {
-			t.Errorf("%s says itself what held locks cost: want a link to performance.md", page)
-		}
-	}
-	if links < 5 {
-		t.Errorf("%d links are found", links)
 	}
 }

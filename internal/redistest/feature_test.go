@@ -1,32 +1,13 @@
 package redistest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// Otherwise tests would be left out on servers that have what they need.
-func TestAServerIsSaidToLackWhatItCannotBeConfiguredWith(t *testing.T) {
-	needRedis(t)
-	for name, cfg := range map[string]Config{
-		"ACL": {ACL: []string{"user default on nopass ~* +@all"}},
-		"TLS": {TLS: authority(t)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			missing := Missing(cfg.Needs()...)
-			s, err := Launch(background(t), cfg)
-			if err == nil {
-				err = s.Close()
-			}
-			if (missing == nil) != (err == nil) {
-				t.Errorf("it is said: %v; launched with it: %v", missing, err)
-			}
-		})
-	}
-}
 
 func TestATestIsSkippedForEachFeatureThatTheServerIsTooOldFor(t *testing.T) {
 	for says, want := range map[string][]string{
@@ -66,13 +47,13 @@ func TestWithoutRedisATestIsSkippedOrFails(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotStartFailsTheTestAndSaysWhy(t *testing.T) {
-	needRedis(t)
-	var r recorder
-	if c := Start(&r, 1, Config{Args: []string{"--no-such-directive", "1"}}); c != nil {
-		t.Errorf("Start returned %v", c)
-	}
-	if len(r.fatal) != 1 || !strings.Contains(r.fatal[0], "no-such-directive") || len(r.skips) != 0 {
-		t.Errorf("failed %q, skipped %q", r.fatal, r.skips)
-	}
-}
+// recorder is a test that notes why it is skipped or fails.
+type recorder struct{ fatal, skips []string }
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Cleanup(func())            {}
+func (r *recorder) Failed() bool              { return false }
+func (r *recorder) Logf(string, ...any)       {}
+func (r *recorder) Errorf(string, ...any)     {}
+func (r *recorder) Fatalf(f string, a ...any) { r.fatal = append(r.fatal, fmt.Sprintf(f, a...)) }
+func (r *recorder) Skipf(f string, a ...any)  { r.skips = append(r.skips, fmt.Sprintf(f, a...)) }

@@ -36,16 +36,6 @@ func start(t *testing.T, cfg Config) *Server {
 	return Start(t, 1, cfg).Masters[0]
 }
 
-// authority makes one for servers with TLS.
-func authority(t *testing.T) *Authority {
-	t.Helper()
-	a, err := NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // needRedis skips the test where Launch cannot work, by the rule of Start.
 func needRedis(t *testing.T) {
 	t.Helper()

@@ -27,28 +27,6 @@ func TestAClockSetForwardExpiresKeysForGood(t *testing.T) {
 	})
 }
 
-func TestAClockSetBackwardLengthensWhatIsLeft(t *testing.T) {
-	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
-		do(t, c, "SET", "k", "v", "PX", "10000")
-		do(t, c, "HSET", "h", "f", "v")
-		do(t, c, "PEXPIRE", "h", "5000")
-		do(t, c, "SET", "forever", "v")
-		time.Sleep(time.Second)
-		m.SetClockOffset(-time.Hour)
-		equal(t, "PTTL", do(t, c, "PTTL", "k"), 3609000)
-		equal(t, "PTTL of the hash", do(t, c, "PTTL", "h"), 3604000)
-		equal(t, "PTTL of the one without", do(t, c, "PTTL", "forever"), -1)
-		equal(t, "uptime", field(t, do(t, c, "INFO"), "uptime_in_seconds"), -3599)
-		time.Sleep(time.Hour + 4*time.Second + time.Millisecond)
-		equal(t, "keys", m.Keys(), "[forever k]")
-		time.Sleep(5 * time.Second)
-		equal(t, "keys", m.Keys(), "[forever]")
-		// Instants of expiry are the master's own.
-		do(t, c, "SET", "k", "v", "PXAT", time.Now().Add(-time.Hour+3*time.Second).UnixMilli())
-		equal(t, "PTTL of PXAT", do(t, c, "PTTL", "k"), 3000)
-	})
-}
-
 // Now is too late, though a key that has it for its end lives a little longer.
 func TestAKeyThatShallExpireNowIsGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {

@@ -1,9 +1,6 @@
 package simmaster
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // A client tells by the first word what went wrong.
 func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
@@ -23,26 +20,24 @@ func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
 	}
 }
 
-func TestNoScoreIsNotANumber(t *testing.T) {
+// What miniredis takes, and Redis does not. Comparisons at random seldom meet it.
+func TestNumbersAreReadAsInRedis(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
 	for _, bad := range []string{"nan", "-NaN"} {
 		fails(t, "ERR value is not a valid float", c, "ZADD", "z", "1", "a", bad, "b")
 		fails(t, "ERR min or max is not a float", c, "ZCOUNT", "z", "("+bad, "+inf")
 	}
-	equal(t, "a member of that name", do(t, c, "ZADD", "z", "CH", "1", "nan"), 1)
-	equal(t, "keys", m.Keys(), "[z]")
-}
-
-func TestALimitIsAnInteger(t *testing.T) {
-	m := start(t)
-	c := dial(t, m)
-	for _, bad := range []string{"+500", " 1", "", "1.5", "9223372036854775808"} {
+	for _, bad := range []string{"+500", "1.5", "9223372036854775808"} {
 		fails(t, "ERR value is not an integer", c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "0", bad)
-		fails(t, "ERR value is not an integer", c, "ZREVRANGEBYSCORE", "z", "+inf", "-inf", "WITHSCORES", "limit", bad, "1")
 	}
-	do(t, c, "ZADD", "z", "1", "a", "2", "b", "3", "c")
+	equal(t, "keys", m.Keys(), "[]")
+	equal(t, "a member of that name", do(t, c, "ZADD", "z", "CH", "1", "nan"), 1)
+	do(t, c, "ZADD", "z", "2", "b", "3", "c")
 	equal(t, "within the limit", do(t, c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "1", "-1"), "[b c]")
+	do(t, c, "ZADD", "zero", "-0", "-0", "-0.5", "less")
+	do(t, c, "EVAL", "return redis.call('ZADD', KEYS[1], '-0', 'by a script')", 1, "zero")
+	equal(t, "minus zero", do(t, c, "ZRANGE", "zero", 0, -1, "WITHSCORES"), "[less -0.5 -0 0 by a script 0]")
 }
 
 func TestAScriptReadsIntegersOfMoreThan64Bits(t *testing.T) {
@@ -55,11 +50,4 @@ func TestAScriptReadsIntegersOfMoreThan64Bits(t *testing.T) {
 	}
 	equal(t, "a base", do(t, c, "EVAL", "return tonumber('ff', 16)", 0), 255)
 	equal(t, "a number", do(t, c, "EVAL", "return tonumber(7)", 0), 7)
-}
-
-func TestAScoreOfMinusZeroIsZero(t *testing.T) {
-	c := dial(t, start(t))
-	do(t, c, "ZADD", "zero", "-0", "-0", "-0.5", "less")
-	do(t, c, "EVAL", "return redis.call('ZADD', KEYS[1], '-0', 'by a script')", 1, "zero")
-	equal(t, "minus zero", fmt.Sprint(do(t, c, "ZRANGE", "zero", 0, -1, "WITHSCORES")), "[less -0.5 -0 0 by a script 0]")
 }

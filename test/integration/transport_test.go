@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -130,31 +129,4 @@ func (p *processes) awaitPilot(key string) {
 		})
 		return queues
 	})
-}
-
-// Keys live in the database and under the prefix that the client was given.
-func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
-	p := startProcesses(t, five)
-	c := p.open(redlock.WithKeyPrefix("locks:"), redlock.WithPool(pool.WithDatabase(3)))
-	l := mustTry(t, c, "lock")
-	if l.Key() != "lock" {
-		t.Errorf("Key is %q, want it without the prefix", l.Key())
-	}
-	for i := range five {
-		eventually(t, "the key stands in database 3, beside the marker and the digest of the list", func() bool {
-			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && strings.Contains(info, "db3:keys=3,") && !strings.Contains(info, "db0:")
-		})
-		value, err := redis.String(p.command(i, "EVAL", `redis.call('SELECT', 3) return redis.call('GET', KEYS[1])`, 1, "locks:lock"))
-		if err != nil || value != l.Token() {
-			t.Errorf("master %d: %q (%v), want the token", i, value, err)
-		}
-	}
-	mustUnlock(t, l)
-	for i := range five {
-		eventually(t, "the key is gone, and the marker and the digest of the list are not", func() bool {
-			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && strings.Contains(info, "db3:keys=2,")
-		})
-	}
 }

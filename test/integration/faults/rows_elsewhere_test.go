@@ -76,7 +76,7 @@ func elsewhereRows() []row {
 			"TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost"),
 		elsewhereRow("CONFIG SET maxmemory-policy on a living connection",
 			"its vote is gone with the next look, 5 s later at the most; back when it is mended, after a quarantine where keys were evicted", ofIntegration,
-			"TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection", "TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended"),
+			"TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection").and(ofGuard, "TestAMasterThatHasEvictedKeysIsQuarantined"),
 		elsewhereRow("a new fleet with one master down, or two of five emptied, and callers that live for 100 ms",
 			"refused with the reason of each master, then served Q after the first of them", ofIntegration,
 			"TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver"),

@@ -35,8 +35,8 @@ type Verdict struct {
 	// Masters are all of them, in the order of the list.
 	Masters []Vote `json:"masters"`
 
-	seats    []seat // in the order of the masters
-	declared int    // how many of them the next client declares
+	voters   []voter // in the order of the masters
+	declared int     // how many of them the next client declares
 }
 
 // A Vote says whether a master votes now.
@@ -46,8 +46,8 @@ type Vote struct {
 	Abstains string `json:"abstains,omitempty"` // why it does not vote
 }
 
-// A seat is what one master counts.
-type seat struct {
+// A voter is what one master counts for.
+type voter struct {
 	master string
 	vote   bool
 	why    string // it does not vote
@@ -63,7 +63,7 @@ type seat struct {
 // String is the verdict on a line, without what helps.
 func (v *Verdict) String() string {
 	const yes = "Can lock: YES. "
-	all := len(v.seats)
+	all := len(v.voters)
 	switch {
 	case v.New:
 		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d of %d %s, %d needed.",
@@ -83,7 +83,7 @@ func (v *Verdict) String() string {
 }
 
 // AllVote reports whether every master does, or will when the first client declares the fleet.
-func (v *Verdict) AllVote() bool { return max(v.Votes, v.declared) == len(v.seats) }
+func (v *Verdict) AllVote() bool { return max(v.Votes, v.declared) == len(v.voters) }
 
 func mastersVote(n int) string {
 	if n == 1 {
@@ -98,7 +98,7 @@ func (l *Look) Verdict() *Verdict {
 	plan := l.Config.Plan(l.Facts, l.At)
 	v.New = plan.Step == guard.Again || plan.Step == guard.ToDeclare
 	for i := range l.Standings {
-		s := l.seat(i, plan)
+		s := l.voter(i, plan)
 		if s.declared {
 			v.declared++
 		}
@@ -106,7 +106,7 @@ func (l *Look) Verdict() *Verdict {
 			v.Votes++
 			s.why = ""
 		}
-		v.seats = append(v.seats, s)
+		v.voters = append(v.voters, s)
 		v.Masters = append(v.Masters, Vote{s.master, s.vote, s.why})
 	}
 	v.New = v.New && v.declared >= v.Quorum
@@ -118,9 +118,9 @@ func (l *Look) Verdict() *Verdict {
 	return v
 }
 
-// seat is what one master counts for.
-func (l *Look) seat(i int, plan guard.Plan) seat {
-	s := seat{master: l.Standings[i].Master}
+// voter is what one master counts for.
+func (l *Look) voter(i int, plan guard.Plan) voter {
+	s := voter{master: l.Standings[i].Master}
 	why := l.Standings[i].Why
 	switch {
 	case l.Refuses[i] != nil:
@@ -161,12 +161,12 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 const begin = "Run a client, redlock exec for one: the quarantine of %s begins when one sees it."
 
 // On reports whether master i votes, and if not, why.
-func (v *Verdict) On(i int) (votes bool, why string) { return v.seats[i].vote, v.seats[i].why }
+func (v *Verdict) On(i int) (votes bool, why string) { return v.voters[i].vote, v.voters[i].why }
 
 // wait says when locks can be taken if nobody does anything.
 func (v *Verdict) wait(now drift.Instant) {
 	var lefts []time.Duration
-	for _, s := range v.seats {
+	for _, s := range v.voters {
 		if s.timed {
 			lefts = append(lefts, s.left)
 		}
@@ -184,7 +184,7 @@ func (v *Verdict) advise() {
 	var helps explain.Helps
 	fresh := 0
 	var absent []string
-	for _, s := range v.seats {
+	for _, s := range v.voters {
 		if s.fresh {
 			fresh++
 		}
@@ -197,7 +197,7 @@ func (v *Verdict) advise() {
 	}
 	v.Help = helps.Sentences()
 	switch {
-	case fresh == 0 || fresh+len(absent) < len(v.seats):
+	case fresh == 0 || fresh+len(absent) < len(v.voters):
 	case absent == nil:
 		v.Help = append(v.Help, "If the whole fleet is new, declare it, and it votes at once: redlock init")
 	default:

@@ -139,7 +139,7 @@ func TestCloseDoesNotResetAMasterThatHasBeenSentEverything(t *testing.T) {
 	})
 }
 
-func TestWhatWasNeverSentIsNotWaitedForAtClose(t *testing.T) {
+func TestOnlyAPipelineThatHasNeverHadAConnectionIsClosedAsUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, p := atGate(t)
 		calls := []*waiter{startKept(t, p, time.Hour, "DEL", "x"), start(t, p, "GET", "x")}
@@ -155,20 +155,15 @@ func TestWhatWasNeverSentIsNotWaitedForAtClose(t *testing.T) {
 		if d := time.Since(began); d > 0 {
 			t.Errorf("it took %v", d)
 		}
-	})
-}
-
-// Its releases have to go out.
-func TestAPipelineThatHadAConnectionIsNotClosedAsUnused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p := connect(t, s.config())
-		p.CloseUnused()
+		// The releases of one that had a connection have to go out.
+		s, g, p := atGate(t)
+		g.next <- nil
 		mustAnswer(t, p, "OK", "GET", "x")
+		p.CloseUnused()
 		_ = s.conn(1).Close()
-		p.CloseUnused()
 		synctest.Wait()
-		p.CloseUnused()
+		p.CloseUnused() // while it is dialled again
+		g.next <- nil
 		mustAnswer(t, p, "OK", "GET", "x")
 	})
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -151,24 +150,30 @@ func TestVerifyConnectionIsGivenTheHostOfTheURL(t *testing.T) {
 	}
 }
 
-// Redis answers what it takes for commands; nothing of it is TLS.
-func TestTLSAgainstAPlainServerSaysSo(t *testing.T) {
-	for name, test := range map[string]struct{ answer, want string }{
-		"an error reply":        {"-ERR unknown command\r\n", "does not look like a TLS handshake"},
-		"HTTP":                  {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not look like a TLS handshake"},
-		"an alert that is none": {"\x15\x03\x03\x00\x01a", "unexpected message"},
+// Redis answers what it takes for commands; nothing of it is TLS. A master that the client speaks
+// plainly to answers with an alert.
+func TestWhereOneSideAloneSpeaksTLSTheErrorSaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		tls                bool // the client speaks it
+		answer, what, want string
+	}{
+		"an error reply":        {true, "-ERR unknown command\r\n", "TLS handshake", "does not look like a TLS handshake"},
+		"an alert that is none": {true, "\x15\x03\x03\x00\x01a", "TLS handshake", "unexpected message"},
+		"an alert":              {false, "\x15\x03\x01\x00\x02\x02\x46", "handshake", "rediss://"},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			s := newFakeServer(t)
 			s.accept = func(c *fakeConn) bool {
-				_, _ = bufio.NewReader(c).ReadByte()
+				_, _ = c.Read(make([]byte, 64<<10))
 				_, _ = io.WriteString(c, test.answer)
 				_ = c.Close()
 				return false
 			}
 			cfg := s.config()
-			cfg.TLS = &tls.Config{} //nolint:gosec // nobody speaks it
-			mustBeRefused(t, open(t, cfg), "TLS handshake", test.want)
+			if test.tls {
+				cfg.TLS = &tls.Config{} //nolint:gosec // nobody speaks it
+			}
+			mustBeRefused(t, open(t, cfg), test.what, test.want)
 		})
 	}
 }

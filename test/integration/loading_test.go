@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -68,35 +67,22 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 	}
 }
 
-// A master was killed while the lock was held, and is reading its file when the client
-// finds it again. The file has the key. The release must outlast the answers LOADING.
-func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
+// Masters were killed while a lock was held, and are reading their files, which have the key, when the client
+// finds them again. LOADING is no vote, and named. The release outlasts these answers.
+func TestMastersThatAreLoadingDoNotVoteAndReleasesOutlastThat(t *testing.T) {
 	t.Parallel()
 	p := startSlowToLoad(t)
 	p.trusting = true
-	c := p.open(reconnectSoon())
-	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	p.kill(1, 4)
-	awaitRefused(t, c, 1, 4)
-	mustUnlock(t, l)
-	loaded := p.restartLoading(1, 4)
-	loaded()
-	p.wantFree("lock")
-}
-
-// LOADING is no vote, and named.
-func TestMastersThatAreLoadingDoNotVote(t *testing.T) {
-	t.Parallel()
-	p := startSlowToLoad(t)
-	p.trusting = true
-	c := p.open(reconnectSoon())
+	c := p.open(reconnectSoon(), redlock.WithTTL(longTTL))
 	ctx := context.Background()
+	held := mustTry(t, c, "held")
+	eventually(t, "all have the key", func() bool { return p.holders("held", held.Token()) == five })
 	p.kill(0, 1, 2)
 	awaitRefused(t, c, 0, 1, 2)
+	wantExactly(t, "Unlock without a quorum", held.Unlock(ctx), redlock.ErrNoQuorum)
 	loaded := p.restartLoading(0, 1, 2)
 	eventually(t, "LOADING is named", func() bool {
-		l, err := c.TryLock(ctx, "lock", redlock.WithTTL(longTTL))
+		l, err := c.TryLock(ctx, "lock")
 		if err == nil {
 			mustUnlock(t, l)
 			t.Fatal("the masters have loaded, and LOADING was never named")
@@ -105,12 +91,11 @@ func TestMastersThatAreLoadingDoNotVote(t *testing.T) {
 		return strings.Contains(err.Error(), "LOADING")
 	})
 	loaded()
+	p.wantFree("held")
 	eventually(t, "a lock can be had again", func() bool {
-		l, err := c.TryLock(ctx, "lock", redlock.WithTTL(longTTL))
-		if err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
-			t.Fatal(err)
-		}
+		l, err := c.TryLock(ctx, "lock")
 		if err != nil {
+			wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
 			return false
 		}
 		mustUnlock(t, l)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -296,23 +295,20 @@ func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *te
 	abstains("a REPLICAOF that comes to nothing")
 }
 
-func TestASentinelIsRefusedByName(t *testing.T) {
-	p := startProcesses(t, 2)
-	addr := startSentinel(t, "sentinel monitor m 127.0.0.1 1 1\n")
-	listed := p.masters
-	listed.urls = append(slices.Clone(p.urls), "redis://"+addr)
-	c := listed.guarded()
-	awaitWhy(t, c, 2, guard.NotStandalone, "is a Sentinel")
-}
-
 // Neither a Sentinel nor a member of a cluster becomes an independent master by waiting.
-func TestLockDoesNotWaitForWhatIsNoMaster(t *testing.T) {
+func TestLockDoesNotWaitForWhatIsNoMasterAndNamesIt(t *testing.T) {
 	member := redistest.Start(t, 1, redistest.Config{Member: true}).Masters[0]
-	for _, addr := range []string{startSentinel(t, "sentinel monitor m 127.0.0.1 1 1\n"), member.Addr()} {
+	for addr, says := range map[string]string{
+		startSentinel(t, "sentinel monitor m 127.0.0.1 1 1\n"): "is a Sentinel",
+		member.Addr(): "Redis Cluster",
+	} {
 		c := openURLs(t, []string{"redis://" + addr}, redlock.WithGuard(redlock.GuardStandard), redlock.WithOutageWait(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), settleBound)
 		_, err := c.Lock(ctx, "lock")
 		cancel()
 		wantExactly(t, "Lock at "+addr, err, redlock.ErrNoQuorum)
+		if err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q named: %v", says, err)
+		}
 	}
 }

@@ -15,10 +15,10 @@ const (
 	ofRedlock     = "../../../redlock"
 	ofHold        = "../../../internal/hold"
 	ofWire        = "../../../internal/wire"
+	ofScript      = "../../../internal/script"
 	ofGuard       = "../../../internal/guard"
 	ofVoters      = "../../../internal/voters"
 	ofSimulation  = "../../proof/sim" // of which rows name profiles
-	ofScript      = "../../../internal/script"
 )
 
 // elsewhereRows are asserted in full by tests that start their own masters, or
@@ -33,7 +33,7 @@ func elsewhereRows() []row {
 			"never a vote", ofWire, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
 		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",
 			"no vote, the reply is named in the error; a release is still tried; never SCRIPT KILL", ofIntegration,
-			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestAReleaseOutlastsTheLoadingOfAMaster", "TestMastersThatAreLoadingDoNotVote"),
+			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestMastersThatAreLoadingDoNotVoteAndReleasesOutlastThat"),
 		elsewhereRow("wrong password, no permission, wrong database, TLS required, wrong CA",
 			"a configuration error for each master, named; goes on if a quorum is left", ofIntegration,
 			"TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn"),
@@ -49,7 +49,7 @@ func elsewhereRows() []row {
 		elsewhereRow("the pilot forbids its queue for a moment",
 			"who waits is back in its queue within seconds", ofRedlock, "TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater"),
 		elsewhereRow("the pilot's clock is set back by an hour after a client was called and died",
-			"a free lock is had within a second, fair or not", ofScript, "TestAMarkFurtherAheadThanItsGraceDoesNotCount"),
+			"a free lock is had within a second, fair or not", ofScript, "TestAMarkFurtherAheadThanItsGraceDoesNotCount", "TestAPlaceInTheFutureCountsAsNow"),
 		elsewhereRow("masters' clocks are set back while readers hold a lock, or after one crashed",
 			"no writer gets in beside a reader that is alive; one that crashed is out after MaxTTL", ofRedlock,
 			"TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack", "TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack"),
@@ -91,7 +91,7 @@ func elsewhereRows() []row {
 		elsewhereRow("a master is emptied with a clock an hour slow, which is then set right",
 			"it abstains for Q by the client's clock", ofGuard, "TestAgeIsBoundedByOurWallClockUnlessThatIsBehind", "TestASightingIsAsOldAsTheYoungerOfBothClocksSays"),
 		elsewhereRow("members of a Redis Cluster, a Sentinel's port, given as masters",
-			"refused by name, at once", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestASentinelIsRefusedByName", "TestLockDoesNotWaitForWhatIsNoMaster"),
+			"refused by name, at once", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestLockDoesNotWaitForWhatIsNoMasterAndNamesIt"),
 		elsewhereRow("two, then ten clients adopt one token, at once and in turn, over connections that are cut meanwhile",
 			"at most one holds; nobody gets in beside it; what is left expires by its TTL", ofRedlock,
 			"TestAdoptTakesOverWhatAnotherClientHandedOn", "TestAdoptVerifiesAtAQuorum").and(ofSimulation, "adoptions"),
@@ -107,7 +107,7 @@ func elsewhereRows() []row {
 			"the command gets its SIGTERM in time", ofCommand, "TestALossEndsTheCommandWhereNobodyReadsTheStandardError"),
 		elsewhereRow("Unlock, HandOver, Close in Trace.Held, or on a goroutine that it starts; the lock's lease ends before Do or Lead starts its function",
 			"the lock is over and stays so; the function does not run", ofRedlock,
-			"TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt", "TestAFunctionDoesNotRunUnderALockThatIsOver"),
+			"TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt", "TestAFunctionDoesNotRunUnderALockThatIsOver", "TestLeadReturnsWhenATraceHasUnlockedItsLock"),
 		elsewhereRow("100,000 contexts derived from a lock that is lost; clocks that are read while a mutex is waited for",
 			"another lock's context, Err and Remaining are in time", ofHold,
 			"TestTheContextOfALockEndsBesideOneWithManyDerivedContexts", "TestWhoDecidesByTheClockReadsItUnderTheMutex"),

@@ -1,10 +1,6 @@
 package term
 
-import (
-	"strings"
-
-	"github.com/mattn/go-runewidth"
-)
+import "github.com/mattn/go-runewidth"
 
 // measure counts columns as terminals do that are set up for no East Asian language: CJK and emoji take two.
 var measure = &runewidth.Condition{StrictEmojiNeutral: true}
@@ -18,17 +14,4 @@ func Shortened(text string, most int) string {
 		return ""
 	}
 	return measure.Truncate(text, most, "…")
-}
-
-// ShortenedToWords is text in so many columns that breaks no word, unless already the first one is too long.
-func ShortenedToWords(text string, most int) string {
-	short := Shortened(text, most)
-	whole, cut := strings.CutSuffix(short, "…")
-	if short == text || !cut || text[len(whole)] == ' ' {
-		return short
-	}
-	if i := strings.LastIndexByte(whole, ' '); i > 0 {
-		return whole[:i] + "…"
-	}
-	return short
 }

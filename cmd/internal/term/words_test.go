@@ -51,16 +51,6 @@ func TestAnInstantToComeIsRoundedUp(t *testing.T) {
 	}
 }
 
-func TestTextIsWrapped(t *testing.T) {
-	t.Parallel()
-	if got, want := Wrap("→ ", 2, 12, "ein  Wört ist\tda drüben"), "→ ein Wört\n  ist da\n  drüben"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := Wrap("a", 1, 4, "muchtoolong"); got != "amuchtoolong" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestPercentile(t *testing.T) {
 	t.Parallel()
 	upTo := func(n int) []time.Duration {

@@ -45,9 +45,7 @@ func TestALineSaysWhatIsLostByAChangeOfAMasterAndWhatIsNot(t *testing.T) {
 	}{
 		{redlock.MasterReport{Err: syscall.ECONNREFUSED}, 5, 4, "m:1 is gone: 4 of 5 vote, no lock is lost"},
 		{redlock.MasterReport{Err: syscall.ECONNREFUSED}, 3, 2, "m:1 is gone: 2 of 5 vote, no lock is granted, none is held twice"},
-		{redlock.MasterReport{Err: syscall.ECONNREFUSED}, 2, 1, "m:1 is gone: 1 of 5 vote, no quorum"},
 		{redlock.MasterReport{Err: pool.ErrStalled}, 5, 4, "m:1 does not answer: 4 of 5 vote, no lock is lost"},
-		{waits, 2, 2, "m:1 restarted, votes at 20:24:17: 2 of 5 vote, no quorum"},
 		{waits, 5, 4, "m:1 restarted, votes at 20:24:17: 4 of 5 vote, no lock is lost"},
 		{redlock.MasterReport{Connected: true, Votes: true}, 2, 3, "m:1 votes again: 3 of 5 vote, locks are granted"},
 		{redlock.MasterReport{Connected: true, Votes: true}, 1, 2, "m:1 votes again: 2 of 5 vote, no quorum"},

@@ -1,17 +1,10 @@
 package demo
 
 import (
-	"context"
-	"errors"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
-
-	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/internal/testutil"
 )
 
 func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
@@ -101,54 +94,3 @@ func checkPlain(t *testing.T, text string, wants ...string) {
 		t.Log("\n" + text)
 	}
 }
-
-func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
-	t.Parallel()
-	m := masters(t, ownMasters)
-	o := fast()
-	reason := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	var sold sync.Once
-	o.open = openAs(func(c *fakeClient) {
-		c.do = func(ctx context.Context, key string, fn func(context.Context) error) error {
-			return c.Client.Do(ctx, key, func(ctx context.Context) error {
-				sold.Do(func() { cancel(reason) }) // while a lock is held
-				return fn(ctx)
-			})
-		}
-	})
-	o.Cluster = m.Cluster
-	res, err := Run(ctx, o)
-	if !errors.Is(err, reason) || res.Verdict != VerdictInterrupted || res.Error != reason.Error() {
-		t.Fatalf("error %v, result %+v", err, res)
-	}
-	for _, master := range m.Masters { // the releases that nobody waited for
-		testutil.Within(t, 2*time.Second, master.Addr()+" has no key", func() bool { return len(master.Keys()) == 0 })
-	}
-}
-
-func TestAScreenThatBreaksEndsTheRun(t *testing.T) {
-	t.Parallel()
-	o := fast()
-	broken := errors.New("the pipe is broken")
-	lines := 0
-	o.Screen = NewScreen(writerFunc(func(p []byte) (int, error) {
-		if lines++; lines > 15 {
-			return 0, broken
-		}
-		return len(p), nil
-	}), false, false, nil)
-	o.Cluster = masters(t, ownMasters).Cluster
-	_, err := Run(t.Context(), o)
-	if _, ok := errors.AsType[*app.OutputError](err); !ok || !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
-	}
-	if lines != 16 {
-		t.Errorf("%d writes, want none after the one that failed", lines)
-	}
-}
-
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -30,17 +30,6 @@ func TestTheLiveLineIsReplacedAndErased(t *testing.T) {
 	}
 }
 
-func TestParagraphsBreakBetweenWordsOnANarrowTerminal(t *testing.T) {
-	t.Parallel()
-	var out buffer
-	s := NewScreen(&out, false, true, width(24))
-	s.paragraph("   ✓ ", 5, "sold 20 of 20, stock 0, at most one")
-	want := "   ✓ sold 20 of 20,\n     stock 0, at most\n     one\n"
-	if out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-}
-
 func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	const columns = 60

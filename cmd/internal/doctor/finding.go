@@ -24,16 +24,6 @@ func (s Severity) String() string { return [...]string{"note", "warning", "serio
 // MarshalText is the severity in JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads it.
-func (s *Severity) UnmarshalText(text []byte) error {
-	for _, known := range []Severity{Note, Warning, Serious} {
-		if known.String() == string(text) {
-			*s = known
-		}
-	}
-	return nil
-}
-
 // A Finding is one thing that is not as it should be.
 type Finding struct {
 	Severity Severity `json:"severity"`
@@ -62,9 +52,7 @@ func (l *findings) add(f Finding, masters ...string) {
 // raise makes serious what keeps masters from voting while no lock can be taken, and
 // says at least that none can.
 func (l *findings) raise(v *observe.Verdict, facts []Facts) {
-	keep := []string{
-		"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied", "loading",
-	}
+	keep := []string{"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied"}
 	for i := range l.list {
 		f := &l.list[i]
 		if !slices.Contains(keep, f.Code) {

@@ -142,12 +142,6 @@ func judgeRole(l *findings, f *Facts) {
 			Do:  "Name its master instead, or make it one: REPLICAOF NO ONE.",
 		}, f.Master)
 	}
-	if f.Info["loading"] == "1" {
-		l.add(Finding{
-			Severity: Warning, Code: "loading", What: "is still loading its data",
-			Why: "It refuses commands until it is done.", Do: "Wait.",
-		}, f.Master)
-	}
 }
 
 // judgeReplicas warns of what a master with replicas may do to locks.

@@ -29,7 +29,7 @@ func healthy(n int) []Facts {
 			Told: told, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
 			Info: map[string]string{
 				"redis_version": "7.0.15", "role": "master", "run_id": told.Info.RunID, "redis_mode": "standalone", "maxmemory": "0", "maxmemory_policy": "noeviction",
-				"connected_slaves": "0", "loading": "0", "aof_enabled": "1",
+				"connected_slaves": "0", "aof_enabled": "1",
 			},
 			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
 			User:   "locks", HasClock: true, Offset: drift.Span{High: 300 * time.Microsecond},
@@ -102,7 +102,6 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"INFO denied", func(f []Facts) {
 			f[1].Info, f[1].InfoErr, f[1].Told.Info, f[1].Told.InfoErr = nil, errors.New("NOPERM"), guard.Info{}, errors.New("NOPERM")
 		}, "warning info-denied", "ACL SETUSER locks +info"},
-		{"loading", func(f []Facts) { f[1].Info["loading"] = "1" }, "warning loading", ""},
 		{"evicts", func(f []Facts) { f[1].Info["maxmemory_policy"] = "volatile-ttl" }, "serious may-evict", "maxmemory-policy volatile-ttl"},
 		{"everysec, guarded", func(f []Facts) { f[1].Config["appendfsync"] = "everysec" }, "note forgets", "persistence: aof everysec"},
 		{"nothing kept, unguarded", func(f []Facts) {

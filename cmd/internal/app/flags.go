@@ -154,26 +154,13 @@ func RegisterChoice(cmd *cobra.Command, name, kind string, p *string, choices []
 	_ = cmd.RegisterFlagCompletionFunc(name, complete) // the flag exists
 }
 
-// RegisterGuard adds --guard to a command.
-func RegisterGuard(cmd *cobra.Command, p *string) {
-	RegisterChoice(cmd, "guard", "level", p, []string{"off", "standard", "strict"},
-		"what a master has to prove before its vote counts: off, standard or strict; "+
-			"all clients need the same level (default standard)")
-}
-
-// GuardOption is the library's option for a level; nil for its default.
-func GuardOption(level string) []redlock.Option {
-	if level == "" {
-		return nil
-	}
-	return []redlock.Option{redlock.WithGuard(redlock.GuardLevel(level))}
-}
-
 // FleetOptions are the library's for what all clients of the masters have to
 // agree on: a guard level, "" for the library's default, the longest TTL, and by how
 // much their clocks may differ.
-func (f *SharedFlags) FleetOptions(level string) []redlock.Option {
-	opts := GuardOption(level)
+func (f *SharedFlags) FleetOptions(level string) (opts []redlock.Option) {
+	if level != "" {
+		opts = append(opts, redlock.WithGuard(redlock.GuardLevel(level)))
+	}
 	if f.MaxTTL != 0 {
 		opts = append(opts, redlock.WithMaxTTL(f.MaxTTL))
 	}

@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, app.InFlags(err)
 	}
-	r.Screen.onError(func(err error) { cancel(&app.OutputError{Err: err}) })
+	r.Screen.failed = func(err error) { cancel(&app.OutputError{Err: err}) }
 	err = r.whole(ctx)
 	r.closeClients()
 	if ctx.Err() != nil && err != nil {

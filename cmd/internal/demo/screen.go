@@ -23,7 +23,7 @@ type Screen struct {
 	w      io.Writer
 	below  bool // the live line is on the terminal
 	err    error
-	failed func(error) // told of the first error of w; may be nil
+	failed func(error) // told of the first error of w; may be nil, and is set before the first line
 }
 
 // NewScreen makes a screen that writes to w. live
@@ -35,13 +35,6 @@ func NewScreen(w io.Writer, paint term.Paint, live bool, width func() int) *Scre
 
 // Silent is a screen that shows nothing.
 func Silent() *Screen { return NewScreen(io.Discard, false, false, nil) }
-
-// onError sets who is told, once, that nothing can be written any more.
-func (s *Screen) onError(f func(error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = f
-}
 
 const eraseLine = "\r\x1b[K"
 

@@ -79,11 +79,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 	if cmd.Flags().Changed("key") && o.key == "" {
 		return app.Usagef("--key is empty: want the name of a lock")
 	}
-	urls, err := o.NamedMasters(cmd, a)
-	if err != nil {
-		return err
-	}
-	fleet, err := observe.NewFleet(cmd.Context(), urls, o.SharedFlags, &o.AccessFlags)
+	fleet, err := observe.OpenFleet(cmd, a, o.SharedFlags, &o.AccessFlags)
 	if err != nil {
 		return err
 	}
@@ -94,7 +90,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 	if !o.JSON {
 		stop = view.follow(o.exam)
 	}
-	look, facts, err := o.examine(cmd.Context(), fleet, urls)
+	look, facts, err := o.examine(cmd.Context(), fleet)
 	stop()
 	if err != nil {
 		return err

@@ -50,9 +50,7 @@ const (
 
 // examine asks all masters at once, for as long as o says, and 7 s more at the most where
 // masters do not answer. The look is of the end. The error is ctx's cause.
-func (o *doctorOptions) examine(
-	ctx context.Context, fleet *observe.Fleet, urls []string,
-) (*observe.Look, []Facts, error) {
+func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*observe.Look, []Facts, error) {
 	began := fleet.Look(ctx) // and quarantines begin
 	facts := make([]Facts, len(fleet.Lines))
 	observe.Each(fleet.Lines, func(i int, m *observe.Master) {
@@ -61,7 +59,7 @@ func (o *doctorOptions) examine(
 			return
 		}
 		facts[i].interview(ctx, m, cmp.Or(o.key, guard.ProbeKey))
-		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(urls[i])) // who may not ask who it is
+		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(fleet.URLs[i])) // who may not ask who it is
 		facts[i].watch(ctx, m, o.exam)
 	})
 	look := fleet.Look(ctx)

@@ -47,11 +47,8 @@ type Clock struct {
 	OffsetLowUS  float64 `json:"offset_low_us"`
 	OffsetHighUS float64 `json:"offset_high_us"`
 
-	text string
+	text string // as people read it
 }
-
-// String is the offset as people read it.
-func (c *Clock) String() string { return c.text }
 
 // A Marker is what the master says of its fleet.
 type Marker struct {

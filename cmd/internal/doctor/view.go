@@ -68,7 +68,7 @@ func (v *doctorView) report(b *bytes.Buffer, r *Report) {
 			p50, p99 = micros(t.P50), micros(t.P99)
 		}
 		if m.Clock != nil {
-			clock = m.Clock.String()
+			clock = m.Clock.text
 		}
 		rows = append(rows, []string{
 			m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock,

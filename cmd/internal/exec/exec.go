@@ -89,7 +89,9 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token; the command finds it in $REDLOCK_FENCE")
 	flags.BoolVar(&o.json, "json", false, "print one JSON document on standard error at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "report on standard error what happens to the lock")
-	app.RegisterGuard(cmd, &o.guard)
+	app.RegisterChoice(cmd, "guard", "level", &o.guard, []string{"off", "standard", "strict"},
+		"what a master has to prove before its vote counts: off, standard or strict; "+
+			"all clients need the same level (default standard)")
 	o.AccessFlags.Register(cmd)
 }
 
@@ -369,7 +371,7 @@ func (e *execution) run(outer context.Context) error {
 		}
 		by, told := loss()
 		if by == "" && isLost { // by Unlock alone, which found it out just now
-			by = observe.OperatorAt(e.client, e.key)
+			by = e.operatorThere()
 		}
 		return app.EndsWith(app.ExitLost, &lostError{
 			key:      e.key,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/job"
-	"github.com/redquorum/redquorum/cmd/internal/observe"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -53,8 +52,8 @@ func (e *lostError) why() string {
 		return explain.HeldBy(failed)
 	}
 	if ok {
-		if said := explain.Complaints(failed); said != "" {
-			return said
+		if said := explain.WhyNoQuorum(failed, 0); said != "" {
+			return strings.TrimSuffix(said, ".")
 		}
 	}
 	text := strings.TrimPrefix(e.lost.Error(), "redlock: ")
@@ -99,7 +98,7 @@ func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result 
 		l := loss{told: ok && e.running.Load() && !e.json}
 		e.lines.Always(func() { // to ask takes time, which the command does not get
 			if ok && cause.Reason == redlock.ReasonTaken {
-				l.operator = observe.OperatorAt(e.client, e.key)
+				l.operator = e.operatorThere()
 			}
 			found <- l
 			if l.told {
@@ -113,4 +112,23 @@ func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result 
 		l := <-found
 		return l.operator, l.told
 	}
+}
+
+// operatorBound is how long the masters have to say who has taken the lock.
+const operatorBound = time.Second
+
+// operatorThere tells which operator has taken the lock; "": none, as far as the masters say.
+func (e *execution) operatorThere() string {
+	ctx, cancel := context.WithTimeout(context.Background(), operatorBound)
+	defer cancel()
+	in, err := e.client.Inspect(ctx, e.key)
+	if err != nil {
+		return ""
+	}
+	for i := range in.Holders {
+		if operator, ok := explain.By(in.Holders[i].Token); ok {
+			return operator
+		}
+	}
+	return ""
 }

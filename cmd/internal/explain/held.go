@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -51,6 +52,19 @@ func HeldBy(err error) string {
 	default:
 		return "held by somebody who gave no name"
 	}
+}
+
+// A Hold is who stands at a key, in what --json prints.
+type Hold struct {
+	Owner   string `json:"owner,omitempty"`
+	Token   string `json:"token"` // its beginning
+	Masters int    `json:"masters"`
+	TTLMS   int64  `json:"ttl_ms"`
+}
+
+// HoldOf is a holder as --json prints it.
+func HoldOf(h *redlock.Holder) Hold {
+	return Hold{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
 }
 
 // ByOperator is how a lock is told of that an operator has taken from its holder.

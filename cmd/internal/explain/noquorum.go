@@ -203,14 +203,9 @@ func joined(list []complaint) (n int, names string) {
 // NotRenewed is why a renewal failed that is tried again.
 func NotRenewed(err error) string {
 	if failed, ok := errors.AsType[*redlock.QuorumError](err); ok {
-		if said := Complaints(failed); said != "" {
-			return said
+		if said := WhyNoQuorum(failed, 0); said != "" {
+			return strings.TrimSuffix(said, ".")
 		}
 	}
 	return strings.TrimPrefix(err.Error(), "redlock: ")
-}
-
-// Complaints is what the masters say that did not agree, those of one kind together, without a full stop; "": nothing.
-func Complaints(failed *redlock.QuorumError) string {
-	return strings.TrimSuffix(strings.Join(complaintsOf(failed, 0).sentences(failed.Total), " "), ".")
 }

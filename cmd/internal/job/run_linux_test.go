@@ -58,10 +58,3 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
-
-func TestACommandThatCannotBeStartedIsAnError(t *testing.T) {
-	c := &Command{Path: "/no/such/command", Args: []string{"command"}, Signals: make(chan os.Signal, 1), Started: func() {}}
-	if _, err := c.Run(); err == nil {
-		t.Error("no error")
-	}
-}

@@ -13,7 +13,6 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/observe"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/quorum"
-	tokens "github.com/redquorum/redquorum/internal/token"
 )
 
 const locksExamples = `  redlock locks
@@ -131,22 +130,15 @@ type LocksDocument struct {
 }
 
 type lockRow struct {
-	Key     string      `json:"key"`
-	Bytes   []byte      `json:"key_base64,omitempty"` // of a key that is no UTF-8: key has it as it is shown
-	Kind    string      `json:"kind"`                 // lock, readers, foreign, mixed or stuck
-	Verdict string      `json:"verdict"`              // as in status
-	Need    int         `json:"need"`                 // masters that make a quorum
-	Holders []lockHolds `json:"holders"`              // those on most masters first, 10 at the most
-	Readers int         `json:"readers,omitempty"`
-	Waiting *int        `json:"waiting"` // null: not known
-	Fence   uint64      `json:"fence,omitempty"`
-}
-
-type lockHolds struct {
-	Owner   string `json:"owner,omitempty"`
-	Token   string `json:"token"` // its beginning
-	Masters int    `json:"masters"`
-	TTLMS   int64  `json:"ttl_ms"`
+	Key     string         `json:"key"`
+	Bytes   []byte         `json:"key_base64,omitempty"` // of a key that is no UTF-8: key has it as it is shown
+	Kind    string         `json:"kind"`                 // lock, readers, foreign, mixed or stuck
+	Verdict string         `json:"verdict"`              // as in status
+	Need    int            `json:"need"`                 // masters that make a quorum
+	Holders []explain.Hold `json:"holders"`              // those on most masters first, 10 at the most
+	Readers int            `json:"readers,omitempty"`
+	Waiting *int           `json:"waiting"` // null: not known
+	Fence   uint64         `json:"fence,omitempty"`
 }
 
 // listedHolders is how many of a lock --json lists.
@@ -181,13 +173,8 @@ func documentRow(l *Lock) lockRow {
 	if l.Waiting >= 0 {
 		row.Waiting = &l.Waiting
 	}
-	for _, h := range l.Holders[:min(listedHolders, len(l.Holders))] {
-		row.Holders = append(row.Holders, lockHolds{
-			Owner:   h.Owner,
-			Token:   tokens.Short(h.Token),
-			Masters: h.Masters,
-			TTLMS:   h.TTL.Milliseconds(),
-		})
+	for i := range l.Holders[:min(listedHolders, len(l.Holders))] {
+		row.Holders = append(row.Holders, explain.HoldOf(&l.Holders[i]))
 	}
 	return row
 }

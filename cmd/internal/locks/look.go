@@ -98,14 +98,15 @@ const longestKey = 1024
 
 // classify says what sort of lock it is; false: none, or none any more.
 func (l *Lock) classify() bool {
-	tokens, readers, ours := 0, 0, false // masters
+	strings, readers, ours := 0, 0, false // masters
 	for i := range l.Masters {
 		m := &l.Masters[i]
 		switch {
 		case m.Held == nil:
 		case m.Held.Type == "string" && m.Held.TTL >= 0:
-			tokens++
-			ours = ours || made(m.Held.Token)
+			strings++
+			_, _, made := tokens.Parse(m.Held.Token)
+			ours = ours || made
 		case expiresWithReaders(m):
 			readers++
 			l.Readers = max(l.Readers, m.Held.Readers)
@@ -114,7 +115,7 @@ func (l *Lock) classify() bool {
 	switch {
 	case explain.NobodyReleases(l.Inspection):
 		l.Kind = Stuck
-	case tokens > 0 && readers > 0:
+	case strings > 0 && readers > 0:
 		l.Kind = Mixed
 	case readers > 0:
 		l.Kind = Readers
@@ -123,13 +124,7 @@ func (l *Lock) classify() bool {
 	default:
 		l.Kind = Foreign
 	}
-	return tokens+readers > 0 || l.Kind == Stuck
-}
-
-// made reports whether this library has made a token.
-func made(token string) bool {
-	_, _, ok := tokens.Parse(token)
-	return ok
+	return strings+readers > 0 || l.Kind == Stuck
 }
 
 // expiresWithReaders reports whether a sorted set ends with its last member, to the

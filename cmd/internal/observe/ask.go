@@ -31,9 +31,6 @@ func mastersOf(p *pool.Pool) (masters []*Master) {
 // Name is the master's address.
 func (m *Master) Name() string { return m.line.Name() }
 
-// DB is the number of the database that it is asked in.
-func (m *Master) DB() int { return m.line.DB() }
-
 // Stats is how the connection stands.
 func (m *Master) Stats() pool.Stats { return pool.Stats(m.line.Stats()) }
 

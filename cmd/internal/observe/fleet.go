@@ -15,6 +15,7 @@ import (
 
 // A Fleet is masters that are used together, with one connection to each for all that is asked.
 type Fleet struct {
+	URLs  []string // may hold passwords, and are never printed
 	Lines []*Master
 	Pool  *pool.Pool
 	// Client is for inspections. It believes every master, gives none a marker, and takes no lock.
@@ -31,12 +32,7 @@ func OpenFleet(cmd *cobra.Command, a *app.App, shared *app.SharedFlags, access *
 	if err != nil {
 		return nil, err
 	}
-	return NewFleet(cmd.Context(), urls, shared, access)
-}
-
-// NewFleet begins to connect to these masters. The caller must close it.
-func NewFleet(ctx context.Context, urls []string, shared *app.SharedFlags, access *app.AccessFlags) (*Fleet, error) {
-	opts, err := access.Pool(ctx)
+	opts, err := access.Pool(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +40,7 @@ func NewFleet(ctx context.Context, urls []string, shared *app.SharedFlags, acces
 	if err != nil {
 		return nil, app.InFlags(err)
 	}
-	f := &Fleet{Lines: mastersOf(p), Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
+	f := &Fleet{URLs: urls, Lines: mastersOf(p), Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
 	f.Client, err = redlock.New(p, redlock.WithGuard(redlock.GuardOff))
 	if err != nil {
 		f.Close()

@@ -83,14 +83,6 @@ func ConfigOf(markers guard.Config, masters int, maxTTL, skew time.Duration) gua
 	}
 }
 
-// LevelOf is the level of a fleet that --guard names.
-func LevelOf(flag string) guard.Level {
-	if flag == guard.Strict.String() {
-		return guard.Strict
-	}
-	return guard.Standard
-}
-
 // Fleet is the settings that most markers name, the first of those in doubt; false: none names any.
 func (l *Look) Fleet() (fleet guard.Config, found bool) {
 	votes := map[guard.Config]int{}

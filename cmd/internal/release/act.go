@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -61,7 +62,7 @@ func Tombstones(ctx context.Context, masters []*observe.Master, key, token, oper
 			r.fail(err)
 			return
 		}
-		r.set(numbers[0])
+		r.State = cmp.Or(states[numbers[0]], Changed)
 		r.Left = time.Duration(numbers[1]) * time.Millisecond
 	})
 	return results
@@ -69,16 +70,5 @@ func Tombstones(ctx context.Context, masters []*observe.Master, key, token, oper
 
 var errReply = errors.New("not the reply of the script")
 
-// set turns what the script returns into a state.
-func (r *Result) set(code int64) {
-	switch code {
-	case 1:
-		r.State = Replaced
-	case 3:
-		r.State = Missing
-	case 4:
-		r.State = Endless
-	default:
-		r.State = Changed
-	}
-}
+// states are by what the script returns, which is another number where it has touched nothing.
+var states = map[int64]State{1: Replaced, 3: Missing, 4: Endless}

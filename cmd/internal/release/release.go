@@ -147,11 +147,12 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 		r.report.Outcome = ReleaseRefused
 		return app.EndsWith(app.ExitBusy, fmt.Errorf("%q is not released: %w", key, err))
 	}
-	r.report.noteHolder(&r.holder)
+	hold := explain.HoldOf(&r.holder)
+	r.report.Holder = &hold
 	if operator, before := explain.By(r.holder.Token); before {
 		r.report.By = operator
 		r.report.Outcome = ReleaseAlready
-		r.report.free(r.holder.TTL)
+		r.report.FreeInMS = r.holder.TTL.Milliseconds()
 	}
 	return nil
 }
@@ -207,7 +208,7 @@ func (r *releasing) conclude(results []Result, need int) error {
 	switch {
 	case done >= need:
 		r.report.Outcome = ReleaseDone
-		r.report.free(freeIn(left, len(results)))
+		r.report.FreeInMS = freeIn(left, len(results)).Milliseconds()
 		return nil
 	case done+failed < need:
 		r.report.Outcome = releaseChanged

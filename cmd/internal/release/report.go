@@ -10,8 +10,6 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/explain"
 	"github.com/redquorum/redquorum/cmd/internal/term"
-	tokens "github.com/redquorum/redquorum/internal/token"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // Outcomes of a releaseReport, beside outcomeNoQuorum.
@@ -25,28 +23,15 @@ const (
 
 // A ReleaseReport is what --json prints.
 type ReleaseReport struct {
-	Key      string          `json:"key"`
-	Outcome  string          `json:"outcome"`
-	ExitCode int             `json:"exit_code"`
-	Error    string          `json:"error,omitempty"`
-	By       string          `json:"by,omitempty"`     // the operator whose token is there, or was
-	Holder   *releasedHolder `json:"holder,omitempty"` // as it was before
-	FreeInMS int64           `json:"free_in_ms,omitempty"`
-	Masters  []Result        `json:"masters,omitempty"`
+	Key      string        `json:"key"`
+	Outcome  string        `json:"outcome"`
+	ExitCode int           `json:"exit_code"`
+	Error    string        `json:"error,omitempty"`
+	By       string        `json:"by,omitempty"`     // the operator whose token is there, or was
+	Holder   *explain.Hold `json:"holder,omitempty"` // as it was before
+	FreeInMS int64         `json:"free_in_ms,omitempty"`
+	Masters  []Result      `json:"masters,omitempty"`
 }
-
-type releasedHolder struct {
-	Owner   string `json:"owner,omitempty"`
-	Token   string `json:"token"` // its beginning
-	Masters int    `json:"masters"`
-	TTLMS   int64  `json:"ttl_ms"`
-}
-
-func (r *ReleaseReport) noteHolder(h *redlock.Holder) {
-	r.Holder = &releasedHolder{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
-}
-
-func (r *ReleaseReport) free(in time.Duration) { r.FreeInMS = in.Milliseconds() }
 
 // doneOn says on how many masters the holder's token is no more.
 func (r *ReleaseReport) doneOn(done int) string {

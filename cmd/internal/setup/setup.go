@@ -105,8 +105,12 @@ func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
 		return err
 	}
 	defer fleet.Close()
-	wanted := observe.ConfigOf(guard.Config{Level: observe.LevelOf(o.guard)}, len(fleet.Lines), o.MaxTTL, o.Skew)
-	if o.guard == guard.Strict.String() && o.MaxTTL != 0 && o.MaxTTL < time.Second {
+	level := guard.Standard
+	if o.guard == guard.Strict.String() {
+		level = guard.Strict
+	}
+	wanted := observe.ConfigOf(guard.Config{Level: level}, len(fleet.Lines), o.MaxTTL, o.Skew)
+	if level == guard.Strict && o.MaxTTL != 0 && o.MaxTTL < time.Second {
 		return app.Usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.MaxTTL)
 	}
 	if o.force && !o.yes && !a.AsksPerson() {

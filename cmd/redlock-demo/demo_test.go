@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -9,22 +8,13 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // A sale is what demo --json prints, as far as it matters here.
 type sale struct {
-	Verdict      string
-	Error        string
-	Versions     map[string]string
-	Settings     struct{ Masters, Key string }
-	Phases       []struct{ Name string }
-	Expectations []struct {
-		Name, Detail string
-		OK           bool
-	}
-	Skipped []struct{ What, Why string }
-	Masters []struct{ Address, State string }
+	Verdict, Error                         string
+	Settings                               struct{ Masters string }
+	Phases, Expectations, Skipped, Masters []any
 }
 
 // Not beside other tests: a master of theirs that is killed frees its port. If one of these
@@ -47,11 +37,6 @@ func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 		if keys := leftOn(m); len(keys) > 0 || !m.Up() {
 			t.Errorf("%s: up %v, keys %q", m.Addr(), m.Up(), keys)
 		}
-	}
-
-	stdout, stderr, code = output(t, []string{"REDLOCK_MASTERS=" + testutil.List(masters)})
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "– skipped: the masters are not ours to stop") {
-		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 }
 
@@ -87,19 +72,5 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	// what was set here is found to be left behind.
 	if code != app.ExitFailed || !strings.Contains(stdout, "✗ FAILED ") || !strings.Contains(stderr, "expectations did not hold\n") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
-	}
-}
-
-// needsRedis skips a test where no redis-server can be run, or fails it where
-// one is required.
-func needsRedis(t *testing.T) {
-	t.Helper()
-	err := redistest.Available()
-	switch {
-	case err == nil:
-	case os.Getenv(redistest.RequireVariable) == "1":
-		t.Fatalf("%s=1, but %v", redistest.RequireVariable, err)
-	default:
-		t.Skipf("needs a redis-server to spawn: %v", err)
 	}
 }

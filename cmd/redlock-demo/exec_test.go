@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,22 +102,6 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// It was deleted, and has not expired.
-func TestAKeyThatIsGoneAtTheReleaseIsToldAsThat(t *testing.T) {
-	t.Parallel()
-	c, dir := servers(t, 1), t.TempDir()
-	r := start(t, c, "--ttl", "1m", "k", "--", "sh", "-c", "echo ready; until [ -e "+dir+"/go ]; do sleep 0.01; done")
-	r.stdout.await(t, "ready")
-	do(t, c.Masters, "DEL", "k")
-	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, text := r.end(t), r.stderr.String()
-	if want := `lock "k" LOST: ` + c.Masters[0].Addr() + ": the key is not there"; code != 74 || !strings.Contains(text, want) {
-		t.Errorf("exit code %d, %q, want %q", code, text, want)
 	}
 }
 

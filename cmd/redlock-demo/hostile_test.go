@@ -42,8 +42,11 @@ func replies(t *testing.T, text string) (url string) {
 func TestWhatAMasterSaysDoesNotReachTheTerminalAsItIs(t *testing.T) {
 	t.Parallel()
 	url := replies(t, "ERR \x1b]0;title\a\u009b31m\u202e red")
-	for _, line := range []string{"exec --try k -- true", "exec --json --try k -- true", "status k", "status --json k", "doctor --for 100ms", "doctor --json --for 100ms", "locks", "locks --json", "init", "release --yes k"} {
-		stdout, stderr, _ := output(t, nil, append(strings.Fields(strings.Replace(line, " -- true", "", 1)), append([]string{"--masters", url}, map[bool][]string{true: {"--", "true"}}[strings.Contains(line, " -- ")]...)...)...)
+	for _, line := range []string{
+		"exec --try k -- true", "exec --json --try k -- true", "status k", "status --json k", "doctor --for 100ms", "doctor --json --for 100ms",
+		"locks", "locks --json", "init", "release --yes k",
+	} {
+		stdout, stderr, _ := output(t, []string{"REDLOCK_MASTERS=" + url}, strings.Fields(line)...)
 		if strings.HasPrefix(line, "exec") && !strings.Contains(stderr, "red") {
 			t.Errorf("%s does not say what the master says: %q", line, stderr)
 		}

@@ -75,20 +75,13 @@ func TestOneOfSeveralLocksIsReleased(t *testing.T) {
 	free(t, c, "b")
 }
 
-// strictFleet is masters that were declared a strict fleet, and a client.
-func strictFleet(t *testing.T) (*redistest.Cluster, *redlock.Client) {
-	t.Helper()
-	c := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	client := testutil.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
-	if err := client.Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return c, client
-}
-
 func TestInAStrictFleetNobodyGetsInWhenAHolderHearsOfItsRelease(t *testing.T) {
 	t.Parallel()
-	c, holder := strictFleet(t)
+	c := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	holder := testutil.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	if err := holder.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	held := mustLock(t, holder, "k", redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 200 * time.Millisecond}))
 	released(t, c, 0, "k")
 	<-held.Context().Done()

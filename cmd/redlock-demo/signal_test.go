@@ -19,14 +19,17 @@ func TestSignalsEndItCleanly(t *testing.T) {
 	t.Parallel()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		c := testutil.Cluster(t, 3)
-		r := startCommand(t, command(t, nil, "--masters", testutil.List(c))) // sells for a while
+		initialize(t, testutil.List(c))
+		r := startCommand(t, command(t, nil, "--json", "--ttl", "1m", "--masters", testutil.List(c))) // sells for a while, and nothing expires
 		testutil.Eventually(t, "it sells", func() bool {
 			done := c.Masters()[0].Commands() // an attempt that queues up begins with a script at the key's pilot
 			return done["SET"]+done["EVALSHA"] > 100
 		})
 		r.signal(t, signal)
-		if got, want := r.end(t), "redlock-demo: ended by "+job.NameOf(signal)+"\n"; got != code || r.stderr.String() != want {
-			t.Errorf("%v: exit code %d, %q\n%s", signal, got, r.stderr.String(), r.stdout.String())
+		got, want := r.end(t), "ended by "+job.NameOf(signal)
+		if doc := testutil.Parse[sale](t, r.stdout.String()); got != code || r.stderr.String() != "redlock-demo: "+want+"\n" ||
+			doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != want {
+			t.Errorf("%v: exit code %d, %q, %+v", signal, got, r.stderr.String(), doc)
 		}
 		for _, m := range c.Masters() {
 			testutil.Eventually(t, "the master has no key but the fleet's, and no connection", func() bool { return len(leftOn(m))+m.Connections() == 0 })
@@ -46,33 +49,6 @@ func TestNothingThatTakesTimeIsMadeReadyBeforeSIGQUITIsTaken(t *testing.T) {
 	for _, later := range []string{"internal/script @", "cmd/internal/app @", "github.com/mattn/go-runewidth @"} {
 		if at := bytes.Index(told, []byte(later)); made < 0 || at < made {
 			t.Errorf("%q comes before %d, at %d:\n%s", later, made, at, told)
-		}
-	}
-}
-
-func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
-	t.Parallel()
-	c := testutil.Cluster(t, 3)
-	r := startCommand(t, command(t, nil, "--json", "--masters", testutil.List(c)))
-	testutil.Eventually(t, "it is connected", func() bool { return c.Masters()[0].Connections() > 0 })
-	r.signal(t, syscall.SIGINT)
-	code := r.end(t)
-	if doc := testutil.Parse[sale](t, r.stdout.String()); code != 130 || doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != "ended by SIGINT" {
-		t.Errorf("exit code %d, %+v", code, doc)
-	}
-}
-
-// 2 would be taken for what doctor says of masters.
-func TestSignalsThatMakeADumpAreNoExitCodeOfACommand(t *testing.T) {
-	t.Parallel()
-	c := testutil.Cluster(t, 3)
-	for line, signal := range map[string]syscall.Signal{"doctor --for 1m": syscall.SIGQUIT, "status --watch k": syscall.SIGABRT} {
-		r := startCommand(t, command(t, nil, append(strings.Fields(line), "--masters", testutil.List(c))...))
-		connected := c.Masters()[0].Commands()["PING"]
-		testutil.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
-		r.signal(t, signal)
-		if code := r.end(t); code != 128+int(signal) || r.stderr.String() != "redlock-demo: ended by "+job.NameOf(signal)+"\n" {
-			t.Errorf("%s: exit code %d, %q", line, code, r.stderr.String())
 		}
 	}
 }

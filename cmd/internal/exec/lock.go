@@ -47,6 +47,9 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 			return nil, err
 		}
 	}
+	if ctx.Err() != nil && errors.Is(err, redlock.ErrTaken) { // --wait was over before the waiting began
+		return nil, err
+	}
 	lock, err = e.client.Lock(ctx, e.key)
 	if why := context.Cause(ctx); err != nil && errors.Is(why, redlock.ErrNoQuorum) {
 		err = why

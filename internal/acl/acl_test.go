@@ -27,21 +27,27 @@ func TestTheRulesPermitWhatEveryScriptCalls(t *testing.T) {
 	}
 }
 
-// What Fencing says of the guarded scripts that it does not name.
-func TestGuardedScriptsCallWhatThePlainOnesDo(t *testing.T) {
-	uses := map[string][]string{}
+// Scripts that no use names call only what the uses beside them permit.
+func TestScriptsOfTwoUsesCallWhatBothPermit(t *testing.T) {
+	permitted := map[string][]string{}
 	for _, u := range Uses() {
-		uses[u.Name] = u.Commands
+		permitted[u.Name] = u.Commands
 	}
-	for s, plain := range map[*script.Script]string{
-		script.GuardedExtend: Locks, script.GuardedExtendAll: Several, script.GuardedReleaseAll: Several, script.GuardedReleaseSet: Queue,
-		script.GuardedQueue:  Queue,
-		script.GuardedAdopt:  Locks,
-		script.ReleaseLeases: Queue, script.GuardedReaderAcquire: Readers, script.GuardedReaderExtend: Readers, script.GuardedReaderRelease: Readers,
+	for _, test := range []struct {
+		first, second string
+		scripts       []*script.Script
+	}{
+		{Fencing, Locks, []*script.Script{script.GuardedExtend, script.GuardedAdopt}},
+		{Fencing, Several, []*script.Script{script.GuardedExtendAll, script.GuardedReleaseAll}},
+		{Fencing, Queue, []*script.Script{script.GuardedQueue, script.GuardedReleaseSet, script.ReleaseLeases}},
+		{Fencing, Readers, []*script.Script{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease}},
+		{Readers, Queue, []*script.Script{script.ReadersQueue, script.ReaderHandOver, script.GuardedReaderHandOver}},
 	} {
-		for _, c := range script.Commands(s) {
-			if !slices.Contains(uses[Fencing], c) && !slices.Contains(uses[plain], c) {
-				t.Errorf("%s calls %s, which neither %s nor %s permits", s.Name, c, Fencing, plain)
+		for _, s := range test.scripts {
+			for _, c := range script.Commands(s) {
+				if !slices.Contains(permitted[test.first], c) && !slices.Contains(permitted[test.second], c) {
+					t.Errorf("%s calls %s, which neither %s nor %s permits", s.Name, c, test.first, test.second)
+				}
 			}
 		}
 	}
@@ -66,23 +72,6 @@ func TestTheDocumentationShowsTheseRules(t *testing.T) {
 	for _, part := range []string{want.String(), "\n```text\nACL SETUSER locker " + strings.Join(Rules("locks:*"), " ") + "\n```\n"} {
 		if !strings.Contains(string(page), part) {
 			t.Errorf("docs/reference/wire.md does not have\n%s", part)
-		}
-	}
-}
-
-// Readers that wait, and those that wake them, need both: no list of one use has what is the other's.
-func TestReadersThatWaitNeedWhatReadersAndQueuesDo(t *testing.T) {
-	var permitted []string
-	for _, u := range Uses() {
-		if u.Name == Readers || u.Name == Queue {
-			permitted = append(permitted, u.Commands...)
-		}
-	}
-	for _, s := range []*script.Script{script.ReadersQueue, script.ReaderHandOver, script.GuardedReaderHandOver} {
-		for _, c := range script.Commands(s) {
-			if !slices.Contains(permitted, c) {
-				t.Errorf("%s calls %s, which neither %s nor %s permits", s.Name, c, Readers, Queue)
-			}
 		}
 	}
 }

@@ -23,13 +23,7 @@ func TestOnlyARefusedCommandCountsAsRefused(t *testing.T) {
 		"ERR ACL failure in script: User locker has no permissions to access the 'redquorum:intent:1:x' key": false,
 		"NOPERM this user has no permissions to access one of the keys used as arguments":                    false,
 		"OOM command not allowed when used memory > 'maxmemory'.":                                            false,
-		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.":   false,
-		"READONLY You can't write against a read only replica.":                                              false,
-		"NOREPLICAS Not enough good replicas to write.":                                                      false,
 		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":             false,
-		"LOADING Redis is loading the dataset in memory":                                                     false,
-		"NOSCRIPT No matching script. Please use EVAL.":                                                      false,
-		"WRONGTYPE Operation against a key holding the wrong kind of value":                                  false,
 	} {
 		r, _ := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte(said)}, nil, nil)
 		if got := r.Commands.String() == "DEL" && r.Err != nil; got != want {
@@ -80,12 +74,10 @@ func TestTheProbeTriesEveryCommandThatTheScriptsOfLocksCall(t *testing.T) {
 func TestAUserWithoutAnyScriptingIsToldOfEVAL(t *testing.T) {
 	for said, refused := range map[string]bool{
 		"NOPERM this user has no permissions to run the 'eval' command":    true,
-		"NOPERM User x has no permissions to run the 'eval' command":       true,
 		"ERR unknown command 'EVAL', with args beginning with: 'if'":       true,
 		"ERR EVAL is not supported by this service":                        true,
 		"ERR Error running script (call to f_0123): user_script:1: broken": false,
 		"BUSY Redis is busy running a script.":                             false,
-		"OOM command not allowed":                                          false,
 	} {
 		r, ok := Refused{}.ReadProbe(nil, errors.New(said), errors.New(said))
 		why := r.Lacking(vital)

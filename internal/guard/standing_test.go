@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,18 +62,14 @@ func TestStandings(t *testing.T) {
 		"without ZREM": {both, func(f *Facts) {
 			f.Refused = Refused{1 << slices.Index(tried, "ZREM"), errors.New("ERR unknown command")}
 		}, votes, nil},
-		"a replica":       {both, func(f *Facts) { f.Info.Role = "slave" }, NotMaster, []string{"role is slave, want master"}},
-		"another role":    {both, func(f *Facts) { f.Info.Role = "MASTER" }, NotMaster, []string{"MASTER"}},
-		"may evict":       {both, func(f *Facts) { f.Info.Policy = "allkeys-lru" }, MayEvict, []string{"allkeys-lru", "want noeviction", "CONFIG SET"}},
-		"evicts volatile": {both, func(f *Facts) { f.Info.Policy = "volatile-ttl" }, MayEvict, []string{"volatile-ttl"}},
+		"a replica": {both, func(f *Facts) { f.Info.Role = "slave" }, NotMaster, []string{"role is slave, want master"}},
+		"may evict": {both, func(f *Facts) { f.Info.Policy = "allkeys-lru" }, MayEvict, []string{"allkeys-lru", "want noeviction", "CONFIG SET"}},
 
 		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/reference/servers.md"}},
 		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/reference/servers.md"}},
 		"another mode":             {both, func(f *Facts) { f.Info.Mode = "swarm" }, NotStandalone, []string{"mode swarm, want standalone"}},
 		"a replica in a cluster":   {both, func(f *Facts) { f.Info.Mode, f.Info.Role = "cluster", "slave" }, NotStandalone, nil},
-		"one of a cluster, evicts": {both, func(f *Facts) { f.Info.Mode, f.Info.Policy = "cluster", "allkeys-lru" }, NotStandalone, nil},
 		"standalone":               {both, func(f *Facts) { f.Info.Mode = "standalone" }, votes, nil},
-		"off, of a cluster":        {off, func(f *Facts) { f.Info.Mode = "cluster" }, votes, nil},
 		"a cluster, not connected": {both, func(f *Facts) { f.Info.Mode, f.Connected = "cluster", false }, NotConnected, nil},
 		"no history, standard":     {standard, func(f *Facts) { f.Marker.Replid = "" }, votes, []string{"unguarded", "master_replid", "+info"}},
 		"no history, strict":       {strict, func(f *Facts) { f.Marker.Replid = "" }, Unreadable, []string{"master_replid", "+info"}},
@@ -85,7 +79,6 @@ func TestStandings(t *testing.T) {
 		"INFO refused, standard":  {standard, func(f *Facts) { f.Info, f.InfoErr = Info{}, errors.New("NOPERM") }, votes, []string{"votes, unguarded", "NOPERM", "+info"}},
 		"no policy, strict":       {strict, func(f *Facts) { f.Info.Policy = "" }, Unreadable, []string{`maxmemory_policy ""`}},
 		"no policy, standard":     {standard, func(f *Facts) { f.Info.Policy = "" }, votes, []string{"unguarded", `maxmemory_policy ""`}},
-		"no policy, and young":    {standard, func(f *Facts) { f.Info.Policy = ""; f.restarted(Restarted) }, Quarantined, nil},
 		"no run_id, and evicting": {standard, func(f *Facts) { f.Info.RunID, f.Info.Policy = "", "allkeys-lfu" }, MayEvict, nil},
 		"half of INFO, a replica": {both, func(f *Facts) { f.Info, f.InfoErr = Info{Role: "slave"}, errors.New("half") }, NotMaster, nil},
 
@@ -111,9 +104,6 @@ func TestStandings(t *testing.T) {
 		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, []string{"without a marker", "new or had lost its data", "redlock init"}},
 		"forced":              {both, func(f *Facts) { f.restarted(Forced) }, Quarantined, []string{"operator has changed the fleet"}},
 		"young, not told how": {both, func(f *Facts) { f.restarted(Same) }, Quarantined, []string{"may have forgotten locks"}},
-		"young by our wall":   {both, func(f *Facts) { f.Marker.Wall = itoa(f.Marker.Clock.Sent.Wall().Add(-time.Second).UnixMilli()) }, Quarantined, nil},
-		"wall in the future":  {both, func(f *Facts) { f.Marker.Wall = itoa(f.Marker.Clock.Sent.Wall().Add(time.Second).UnixMilli()) }, votes, nil},
-		"no wall":             {both, func(f *Facts) { f.Marker.Wall = "" }, votes, nil},
 		"declared":            {both, func(f *Facts) { f.Marker.Verdict, f.Marker.Since = Declared, "0" }, votes, nil},
 		"since in the future": {both, func(f *Facts) { f.Marker.Since = "999999999999999" }, Quarantined, nil},
 		"since is garbage":    {both, func(f *Facts) { f.Marker.Since = "x" }, Quarantined, nil},
@@ -410,24 +400,6 @@ func TestReasonsDoNotHideTheirCauses(t *testing.T) {
 	r := &AbstainError{Cause: NotConnected, Err: cause}
 	if !errors.Is(r, cause) {
 		t.Error("errors.Is does not reach what went wrong")
-	}
-	source, err := os.ReadFile("abstain.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[Cause]bool{}
-	for _, match := range regexp.MustCompile(`Cause = "(.+?)"`).FindAllStringSubmatch(string(source), -1) {
-		cause := match[1]
-		if seen[cause] {
-			t.Errorf("two causes are called %q", cause)
-		}
-		seen[cause] = true
-		if text := (&AbstainError{Cause: cause}).Error(); text == "" || text == cause && cause != NotConnected || strings.Contains(text, "%!") {
-			t.Errorf("%v reads %q", cause, text)
-		}
-	}
-	if len(seen) < 14 {
-		t.Error(seen)
 	}
 	if !(&AbstainError{Cause: Quarantined}).Passes() || (&AbstainError{Cause: OtherFleet}).Passes() || (&AbstainError{Cause: OffClock}).Passes() || (&AbstainError{Cause: NotStandalone}).Passes() {
 		t.Error("Passes")

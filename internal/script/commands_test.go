@@ -2,26 +2,8 @@ package script
 
 import (
 	"regexp"
-	"slices"
 	"testing"
 )
-
-func TestCommandsAreReadFromTheTextsOfScripts(t *testing.T) {
-	for name, test := range map[string]struct {
-		scripts []*Script
-		want    []string
-	}{
-		"release":    {[]*Script{Release}, []string{"del", "get"}},
-		"two":        {[]*Script{Verify, AcquireAll}, []string{"exists", "get", "set"}},
-		"with parts": {[]*Script{ReleaseSet}, []string{"del", "exists", "mget", "pexpire", "publish", "time", "type", "zadd", "zrange", "zrem", "zscore"}},
-		"local name": {[]*Script{newScript("", "local call = redis.call\nif call('EXISTS', 'DEL') then redis.pcall( 'PTTL', k) end")}, []string{"exists", "pttl"}},
-		"none":       {nil, nil},
-	} {
-		if got := Commands(test.scripts...); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-	}
-}
 
 // What Commands would not see: a command whose name is not spelt out where it is
 // called, and a local name of redis.call other than call or pcall.

@@ -134,11 +134,10 @@ func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
 	}
 	for _, test := range []fences{
 		{[]string{"a", "b"}, map[string]string{
-			"a hash": "", "a word": "word", "negative": "-1", "a fraction": "1.5", "in short": "1.79e+15",
-			"at its end": "9007199254740990", "beyond that": "99999999999999999999",
+			"a hash": "", "a word": "word", "a fraction": "1.5", "at its end": "9007199254740990", "too long": "99999999999999999999",
 		}},
 		{one, map[string]string{
-			"a word": "word", "as long, not a one": "179000000012345x", "negative, as long": "-790000000123456",
+			"as long, not a one": "179000000012345x", "negative, as long": "-790000000123456",
 			"a fraction": "1790000000123.45", "at its end": "9007199254740991", "longer": "00001790000000123",
 		}},
 	} {

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,25 +144,5 @@ func (h held) kept(m *lua, ttl time.Duration) {
 				m.t.Errorf("%s: the lease record has %q, %v", h.name, members, err)
 			}
 		}
-	}
-}
-
-// Nothing new is granted there, and nothing of it is left.
-func TestAnAcquisitionIsRefusedForWantOfMemory(t *testing.T) {
-	conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	m := &lua{t, conn}
-	m.do("CONFIG", "SET", "maxmemory", 1)
-	for _, o := range []modus{{fenced: true, number: 7}, {strict: true}, {fenced: true, number: 7, strict: true}} {
-		err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)).(error)
-		if refused, ok := errors.AsType[redis.Error](err); !ok || redistest.Code(refused) != "OOM" {
-			t.Errorf("%+v: %v", o, err)
-		}
-	}
-	if found := m.all(); len(found) != 0 {
-		t.Errorf("it is left: %v", found)
 	}
 }

@@ -125,11 +125,8 @@ func (m *master) unchanged(f func()) {
 
 // otherTypes are ways to have a key of another type at the lock's name.
 var otherTypes = map[string][]any{
-	"hash":   {"HSET", key, "field", ours},
-	"list":   {"RPUSH", key, ours},
-	"set":    {"SADD", key, ours},
-	"zset":   {"ZADD", key, 1, ours},
-	"stream": {"XADD", key, "1-1", "field", ours},
+	"hash": {"HSET", key, "field", ours},
+	"zset": {"ZADD", key, 1, ours},
 }
 
 // The SHA that a master names a script by is ours, so EVALSHA finds it.
@@ -171,7 +168,7 @@ func TestHolderAndInspectTellTypeValueAndTTL(t *testing.T) {
 	for kind, command := range otherTypes { // the sorted set's score is long over
 		tests[kind] = stored{command, kind, "", -1}
 	}
-	for _, n := range []int{255, 256, 257, 100_000} {
+	for _, n := range []int{256, 257} {
 		value := strings.Repeat("0123456789abcdef", n/16+1)[:n]
 		tests[fmt.Sprintf("a string of %d bytes", n)] = stored{[]any{"SET", key, value}, "string", value[:min(n, 256)], -1}
 	}

@@ -102,11 +102,3 @@ func TestArgsAreThoseOfEVALSHAAndEVAL(t *testing.T) {
 		t.Errorf("EVALSHA %v", got)
 	}
 }
-
-func TestArgsAllocateTheirKeysAloneWhereThereIsRoom(t *testing.T) {
-	room := make([]any, 0, 6)
-	keys, token := []string{"key"}, any("token")
-	if n := testing.AllocsPerRun(100, func() { _ = Release.Args(room, keys, token) }); n != 1 {
-		t.Errorf("%v allocations: want one, of the key as an argument", n)
-	}
-}

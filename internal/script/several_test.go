@@ -27,14 +27,9 @@ var contents = map[rune]struct {
 	// Nearly ours.
 	'+': {"string", ours + "x", 5000},
 	'<': {"string", ours[:len(ours)-1], 5000},
-	'e': {"string", "", 5000},
-	'U': {"string", strings.ToUpper(ours), 5000},
-	// Of other types.
+	// Of other types, which are all alike.
 	'h': {"hash", "", 5000},
 	'z': {"zset", "", 5000},
-	'i': {"list", "", 5000},
-	's': {"set", "", 5000},
-	't': {"stream", "", 5000},
 }
 
 // make sets up keys, a letter of contents for each.
@@ -111,7 +106,7 @@ func (m *lua) does(alone bool, rows []row) {
 // Tokens are compared byte for byte, as long as they are, and only what is ours is
 // changed.
 func TestScriptsForOneKey(t *testing.T) {
-	const others = "ab+<eUhzist"
+	const others = "ab+<hz"
 	m := newMaster(t).lua
 	m.does(true, []row{
 		{Release, []any{ours}, "oln", 1, "---"},
@@ -126,7 +121,6 @@ func TestScriptsForOneKey(t *testing.T) {
 		{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
 		{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
 		{Extend, []any{ours, ttl, "0"}, others, 0, others},
-		{Extend, []any{ours, ttl, ""}, "-", 3, "-"},
 		{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
 
 		{Verify, []any{ours}, "oln", 1, "oln"},
@@ -137,9 +131,9 @@ func TestScriptsForOneKey(t *testing.T) {
 		{ReaderExtend, []any{ours, ttl, "1", longest}, others, 0, others},
 		{ReaderExtend, []any{ours, ttl, "0", longest}, "oln" + others, 0, "oln" + others},
 		{ReaderVerify, []any{ours}, "oln", 0, "oln"},
-		{ReaderVerify, []any{ours}, "ab+<eUhist", 0, "ab+<eUhist"},
+		{ReaderVerify, []any{ours}, "ab+<h", 0, "ab+<h"},
 		{ReaderRelease, []any{ours, longest}, "oln", 0, "oln"},
-		{ReaderRelease, []any{ours, longest}, "ab+<eUhist", 0, "ab+<eUhist"},
+		{ReaderRelease, []any{ours, longest}, "ab+<h", 0, "ab+<h"},
 	})
 }
 
@@ -147,71 +141,50 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 	m := newMaster(t).lua
 	m.does(false, []row{
 		// All or none, and nothing written where it is none.
-		{AcquireAll, []any{ours, ttl}, "-", 1, "O"},
 		{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
 		{AcquireAll, []any{ours, ttl}, "a--", 0, "a--"},
-		{AcquireAll, []any{ours, ttl}, "-a-", 0, "-a-"},
 		{AcquireAll, []any{ours, ttl}, "--b", 0, "--b"},
 		{AcquireAll, []any{ours, ttl}, "--h", 0, "--h"},
-		{AcquireAll, []any{ours, ttl}, "z--", 0, "z--"},
-		{AcquireAll, []any{ours, ttl}, "aaa", 0, "aaa"},
 		{AcquireAll, []any{ours, ttl}, "-o-", 0, "-o-"},
 
 		// Prolonged, never shortened; set again where nobody else is.
-		{ExtendAll, []any{ours, ttl, "1"}, "ooo", 1, "OOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "lon", 1, "lOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-o", 2, "OOO"},
-		{ExtendAll, []any{ours, ttl, "1"}, "l--", 2, "lOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "---", 2, "OOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "oao", 0, "OaO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-a", 0, "O-a"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-h", 0, "O-h"},
-		{ExtendAll, []any{ours, ttl, "1"}, "z--", 0, "z--"},
-		{ExtendAll, []any{ours, ttl, "1"}, "ab", 0, "ab"},
 		{ExtendAll, []any{ours, ttl, "0"}, "ool", 1, "OOl"},
 		{ExtendAll, []any{ours, ttl, "0"}, "o-o", 3, "O-O"},
-		{ExtendAll, []any{ours, ttl, "0"}, "o-a", 0, "O-a"},
 		{ExtendAll, []any{ours, ttl, "yes"}, "--", 3, "--"},
 
 		{VerifyAll, []any{ours}, "olo", 1, "olo"},
 		{VerifyAll, []any{ours}, "o-o", 3, "o-o"},
-		{VerifyAll, []any{ours}, "--", 3, "--"},
 		{VerifyAll, []any{ours}, "o-a", 0, "o-a"},
-		{VerifyAll, []any{ours}, "a-o", 0, "a-o"},
 		{VerifyAll, []any{ours}, "oh", 0, "oh"},
-		{VerifyAll, []any{ours}, "oz-", 0, "oz-"},
 
 		// Ours go, whatever became of the others.
 		{ReleaseAll, []any{ours}, "olo", 1, "---"},
-		{ReleaseAll, []any{ours}, "o", 1, "-"},
 		{ReleaseAll, []any{ours}, "o-n", 3, "---"},
-		{ReleaseAll, []any{ours}, "---", 3, "---"},
 		{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
-		{ReleaseAll, []any{ours}, "-bo", 0, "-b-"},
 		{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
 		{ReleaseAll, []any{ours}, "ab", 0, "ab"},
 
 		// Tokens are compared byte for byte, as long as they are.
 		{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
 		{ExtendAll, []any{ours, ttl, "1"}, "<o", 0, "<O"},
-		{ExtendAll, []any{ours, ttl, "1"}, "eo", 0, "eO"},
-		{ExtendAll, []any{ours, ttl, "1"}, "Uo", 0, "UO"},
 		{VerifyAll, []any{ours}, "+o", 0, "+o"},
 		{VerifyAll, []any{ours}, "<o", 0, "<o"},
-		{VerifyAll, []any{ours}, "eo", 0, "eo"},
-		{VerifyAll, []any{ours}, "Uo", 0, "Uo"},
-		{ReleaseAll, []any{ours}, "+<oeU", 0, "+<-eU"},
+		{ReleaseAll, []any{ours}, "+<o", 0, "+<-"},
 
 		{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
 		{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
 		{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
-		{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
 
 		// Of a lock with a queue, which is empty, or no queue at all.
 		{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
 		{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
 		{Queue, []any{"release", "me", ours}, "--", 3, "--"},
-		{Queue, []any{"release", "me", ours}, "h-", 0, "h-"},
 		{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},
 	})
 }
@@ -223,7 +196,6 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 		key                 int // -1: any
 	}{
 		{"-a-", "string", other, 1},
-		{"al-", "string", ours, 1},
 		{"lba", "string", other, 1}, // never expires
 		{"-h-", "hash", "", 1},
 		{"---", "none", "", -1},
@@ -252,28 +224,5 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 	m.do("SET", keys[0], long, "PX", 5000)
 	if reply := m.eval(HolderAmong, keys).([]any); string(reply[1].([]byte)) != long[:256] {
 		t.Errorf("a value of 1000 bytes is told as %q", reply[1])
-	}
-}
-
-// As many keys as a call may name, and more.
-func TestScriptsForSeveralKeysTakeHundreds(t *testing.T) {
-	m := newMaster(t).lua
-	keys := m.make(strings.Repeat("-", 500))
-	for _, step := range []struct {
-		script *Script
-		args   []any
-		want   int64
-	}{
-		{AcquireAll, []any{ours, ttl}, 1},
-		{ExtendAll, []any{ours, ttl, "1"}, 1},
-		{VerifyAll, []any{ours}, 1},
-		{ReleaseAll, []any{ours}, 1},
-		{ReleaseAll, []any{ours}, 3},
-		{ExtendAll, []any{ours, ttl, "1"}, 2},
-		{ReleaseAll, []any{ours}, 1},
-	} {
-		if got := m.eval(step.script, keys, step.args...); got != step.want {
-			t.Errorf("%s of %d keys returned %v, want %d", step.script.Name, len(keys), got, step.want)
-		}
 	}
 }

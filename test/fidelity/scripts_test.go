@@ -77,7 +77,6 @@ var plausible = map[string]func(t *rapid.T) call{
 	"list": func(t *rapid.T) call {
 		return call{[]any{"redquorum:list"}, []any{pick(t, "digest", []string{"a", "b"}), pick(t, "looks", []string{"0", "0", "1"})}}
 	},
-	"sight": func(t *rapid.T) call { return markerCall(t) },
 	"adopt": func(t *rapid.T) call {
 		return markerCall(t, pick(t, "settling", []string{"1000", "0"}), pick(t, "where it is known", []string{"1000", "0", "60000"}), pick(t, "longest", longestBefore), pick(t, "by", []string{"", "o"}))
 	},

@@ -169,6 +169,7 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 		{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
 		{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
 		{ReleaseAll, []any{ours}, "ab", 0, "ab"},
+		{ReleaseAll, []any{ours}, "oh", 0, "-h"},
 
 		// Tokens are compared byte for byte, as long as they are.
 		{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},

@@ -19,13 +19,6 @@ func pair(t *testing.T) (net.Conn, net.Conn) {
 	return a, b
 }
 
-func mustSend(t *testing.T, c net.Conn, p string) {
-	t.Helper()
-	if n, err := c.Write([]byte(p)); err != nil || n != len(p) {
-		t.Fatalf("Write: %d, %v", n, err)
-	}
-}
-
 func wantRead(t *testing.T, c net.Conn, want string, wantErr error) {
 	t.Helper()
 	buf := make([]byte, 64)
@@ -44,7 +37,7 @@ func wantSince(t *testing.T, began time.Time, want time.Duration) {
 
 func TestWhatWasSentBeforeACloseIsReadBeforeEOF(t *testing.T) {
 	a, b := pair(t)
-	mustSend(t, a, "last words")
+	mustWrite(t, a, "last words")
 	_ = a.Close()
 	wantRead(t, b, "last words", nil)
 	wantRead(t, b, "", io.EOF)
@@ -62,7 +55,7 @@ func TestWhatWasSentBeforeACloseIsReadBeforeEOF(t *testing.T) {
 
 func TestAResetIsSeenAfterTheBytesThatHadArrived(t *testing.T) {
 	a, b := pair(t)
-	mustSend(t, a, "late")
+	mustWrite(t, a, "late")
 	if err := a.(*Conn).SetLinger(0); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +67,7 @@ func TestAResetIsSeenAfterTheBytesThatHadArrived(t *testing.T) {
 func TestAWriterWaitsForRoomAndForNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t)
-		mustSend(t, a, string(make([]byte, Buffer)))
+		mustWrite(t, a, string(make([]byte, Buffer)))
 		done := make(chan error, 1)
 		go func() {
 			_, err := a.Write([]byte("more"))
@@ -110,7 +103,7 @@ func TestDeadlinesEndWaitsAtTheirInstant(t *testing.T) {
 			t.Fatalf("a write after its deadline: %v, want a timeout", err)
 		}
 		_ = a.SetDeadline(time.Time{})
-		mustSend(t, b, "in time")
+		mustWrite(t, b, "in time")
 		wantRead(t, a, "in time", nil)
 
 		_ = a.SetWriteDeadline(time.Now().Add(time.Second))
@@ -146,7 +139,7 @@ func TestMovingADeadlineReachesTheReadInProgress(t *testing.T) {
 func TestCloseEndsTheReadAndTheWritesInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := pair(t)
-		mustSend(t, a, string(make([]byte, Buffer)))
+		mustWrite(t, a, string(make([]byte, Buffer)))
 		errs := make(chan error, 3)
 		go func() { _, err := a.Read(make([]byte, 1)); errs <- err }()
 		for range 2 { // one waits for room, one for the other

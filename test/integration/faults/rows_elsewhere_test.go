@@ -145,10 +145,25 @@ type others struct {
 // they would run once more.
 const byOthers = "by other tests"
 
+// TestRowsNameTestsThatAreThere runs on every commit, which the matrix does not.
+func TestRowsNameTestsThatAreThere(t *testing.T) {
+	for _, w := range matrix() {
+		w.namesOfOthers(t)
+	}
+}
+
 // tryElsewhere looks that the tests which a row names are there.
 func tryElsewhere(t *testing.T, w row) {
 	entry := table.entry(w)
-	var names []string
+	names := w.namesOfOthers(t)
+	if !t.Failed() {
+		entry.measured(0, 0, 0, strings.Join(names, ", "))
+		entry.became(byOthers)
+	}
+}
+
+// namesOfOthers are what asserts a row elsewhere. The test fails for what is not there.
+func (w row) namesOfOthers(t *testing.T) (names []string) {
 	for _, by := range w.others {
 		files, err := filepath.Glob(filepath.Join(by.dir, "*.go"))
 		var code []byte
@@ -165,13 +180,10 @@ func tryElsewhere(t *testing.T, w row) {
 				declaration, name = "\n\t{\""+name+"\", func(p *Profile", "profile "+name+" of the simulation"
 			}
 			if !bytes.Contains(code, []byte(declaration)) {
-				t.Errorf("there is no %s in %s", name, by.dir)
+				t.Errorf("%s: there is no %s in %s", w.fault, name, by.dir)
 			}
 			names = append(names, name)
 		}
 	}
-	if !t.Failed() {
-		entry.measured(0, 0, 0, strings.Join(names, ", "))
-		entry.became(byOthers)
-	}
+	return names
 }

@@ -3,21 +3,22 @@ package redlock_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 func TestAContextThatEndsAnExtensionEndsNothingElse(t *testing.T) {
 	inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.patient()
+		c := s.open(redlock.WithPool(pool.WithCommandTimeout(30*time.Second), pool.WithStallLimit(time.Minute)))
 		l := s.lock(c, "key", redlock.WithLease(time.Minute))
 		s.Freeze(0, 1, 2)
 		ctx, cancel := context.WithCancel(t.Context())
-		before := s.sent()
 		failed := make(chan error, 1)
 		go func() { failed <- l.Extend(ctx) }()
-		s.eventually("the extension is under way", func() bool { return s.sent() >= before+2 })
+		synctest.Wait() // it is under way
 		cancel()
 		wantExactly(t, <-failed, redlock.ErrNoQuorum, context.Canceled)
 		wantExactly(t, l.Extend(ctx), context.Canceled)

@@ -101,15 +101,8 @@ func TestAQuorumErrorIsRangedOverInTheOrderOfItsMasters(t *testing.T) {
 	if want := []error{held, pool.ErrTimeout, ErrNotAwaited}; !slices.Equal(causes, want) {
 		t.Errorf("causes %v, want %v", causes, want)
 	}
-	seen := 0
-	for n := range err.NodeErrors() {
-		seen++
-		if n != nil {
-			break
-		}
-	}
-	if seen != 1 {
-		t.Errorf("%d causes after the loop was left", seen)
+	for range err.NodeErrors() {
+		break // which panics where it goes on
 	}
 	for n := range quorumError(ErrNoQuorum, nil).NodeErrors() {
 		t.Errorf("%v, though all agreed", n)

@@ -1,10 +1,8 @@
 package redlock_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +77,7 @@ func TestALossMakesLeadStartOverOnceLeadHasReturned(t *testing.T) {
 
 func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		other := mustLock(t, s.open(), "key")
+		mustLock(t, s.open(), "key")
 		c := s.open()
 		ctx, cancel := context.WithCancel(t.Context())
 		never := func(context.Context) error { t.Error("it leads"); return nil }
@@ -87,9 +85,6 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 		settle()
 		cancel()
 		if err := <-waiting; !errors.Is(err, context.Canceled) {
-			t.Errorf("%v, want one of the context", err)
-		}
-		if err := c.Lead(ctx, "key", never); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want one of the context", err)
 		}
 		s.Kill(0, 1, 2)
@@ -103,17 +98,16 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 				t.Errorf("%v, want ErrClosed", err)
 			}
 		})
-		_ = other
 	})
 }
 
 // A loop around Do wrote a line for each of some thousand attempts a second.
 func TestRefusalsAreRetriedWithPausesAndEachReasonIsLoggedOnce(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		var log bytes.Buffer
+		log := new(logBuffer)
 		s.Kill(0, 1)
 		var attempts int
-		c := s.open(redlock.WithOutageWait(0), redlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		c := s.open(redlock.WithOutageWait(0), redlock.WithLogger(log.logger()),
 			redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -125,7 +119,7 @@ func TestRefusalsAreRetriedWithPausesAndEachReasonIsLoggedOnce(t *testing.T) {
 			t.Errorf("%d attempts in a minute, want about a dozen", attempts)
 		}
 		if n := strings.Count(log.String(), "not leading"); n < 1 || n > 3 {
-			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, &log)
+			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, log)
 		}
 		done := leading(t.Context(), c, func(context.Context) error { t.Error("it leads"); return nil })
 		for range 6 { // the third master comes and goes
@@ -139,7 +133,7 @@ func TestRefusalsAreRetriedWithPausesAndEachReasonIsLoggedOnce(t *testing.T) {
 			t.Errorf("%v, want ErrClosed", err)
 		}
 		if n := strings.Count(log.String(), "not leading"); n > 6 {
-			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, &log)
+			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, log)
 		}
 	})
 }

@@ -89,12 +89,6 @@ func (s *sim) openCold(urls []string, opts ...redlock.Option) *redlock.Client {
 	return c
 }
 
-// patient is open for tests in which nothing but a context ends the wait for masters.
-func (s *sim) patient(opts ...redlock.Option) *redlock.Client {
-	s.T.Helper()
-	return s.open(append(opts, redlock.WithPool(pool.WithCommandTimeout(30*time.Second), pool.WithStallLimit(time.Minute)))...)
-}
-
 // messageTrip is how long a message to a subscriber is on its way; all else takes
 // no time. So whoever is woken by a release finds it at all masters, whatever the
 // scheduler does: a release is sent to all of them in one moment.
@@ -180,15 +174,6 @@ func (s *sim) holding(key, value string) (n int) {
 		if v, _ := m.Get(key); v == value {
 			n++
 		}
-	}
-	return n
-}
-
-// sent is how many SETs and scripts the masters that answer have executed.
-func (s *sim) sent() (n int) {
-	for _, m := range s.answering() {
-		done := m.Commands()
-		n += done["SET"] + done["EVALSHA"]
 	}
 	return n
 }

@@ -44,7 +44,7 @@ var ofReleases = []mutant{
 		name:    "an extended lock that is not released where it did not come in at first",
 		breaks:  "L2: no release leaves a key",
 		edits:   []edit{{"internal/hold/extend.go", "h.extended, h.claim.Absent = true, 0", "h.extended = true"}},
-		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn"},
+		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortGetsItAgainAndCountsFromTheNextExtensionOn"},
 	},
 	{
 		name:    "an extension that prolongs nothing",
@@ -113,7 +113,7 @@ var ofReleases = []mutant{
 		name:    "a hand-over beside a renewal that is late",
 		breaks:  "S1: a token that was handed over is not set again",
 		edits:   []edit{{"internal/hold/release.go", "	h.setting.Wait(left)\n", "	h.setting.Wait(min(left, h.manager.Timeout(h.claim.TTL)))\n"}},
-		foundBy: goTest{"./redlock", "TestHandOverWaitsForARenewalThatIsLate"},
+		foundBy: goTest{"./redlock", "TestHandOverWaitsForWhatIsUnderWay"},
 	},
 	{
 		name:    "a Close that drops what masters that are busy have not read",

@@ -15,23 +15,10 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// many locks that are released at one instant.
+// many locks are acquired or released at one instant.
 const many = 100
 
-// lockEach holds many keys, each waited for by another client.
-func lockEach(t *testing.T, s *sim, wanted bool) (held []*redlock.Lock, waiting []*queuer) {
-	t.Helper()
-	c, other := s.open(), s.open()
-	for i := range many {
-		key := fmt.Sprint("key-", i)
-		held = append(held, mustLock(t, c, key))
-		if wanted {
-			waiting = append(waiting, s.queue(other, key))
-		}
-	}
-	synctest.Wait()
-	return held, waiting
-}
+var fenced = []redlock.LockOption{redlock.WithFencing()}
 
 func unlockAll(t *testing.T, held []*redlock.Lock) {
 	t.Helper()
@@ -47,87 +34,72 @@ func unlockAll(t *testing.T, held []*redlock.Lock) {
 	synctest.Wait()
 }
 
-// Releases that go to a master together take it few commands.
-func TestReleasesOfOneFlushAreJoined(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"as ever", "without scripts"} {
-		t.Run(how, func(t *testing.T) {
-			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				held, _ := lockEach(t, s, false)
-				if how != "as ever" {
-					s.do("SCRIPT", "FLUSH")
-				}
-				before := s.All[0].Commands()
-				unlockAll(t, held)
-				after := s.All[0].Commands()
-				joined := after["EVALSHA"]-before["EVALSHA"] < many/2 && after["EVAL"] == before["EVAL"]
-				if how == "as ever" && !joined {
-					t.Errorf("%d and %d commands for %d releases", after["EVALSHA"]-before["EVALSHA"], after["EVAL"]-before["EVAL"], many)
-				}
-				s.wantClean()
-			})
+// tryAtOnce tries to lock many keys at one instant: the first of them are taken. It returns the others.
+func tryAtOnce(t *testing.T, c *redlock.Client, taken int, opts ...redlock.LockOption) (held []*redlock.Lock) {
+	t.Helper()
+	all := make([]*redlock.Lock, many)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() {
+			var err error
+			all[i], err = c.TryLock(t.Context(), fmt.Sprint("key-", i), opts...)
+			if i < taken {
+				wantExactly(t, err, redlock.ErrTaken)
+			} else if err != nil {
+				t.Error(err)
+			}
 		})
 	}
+	wg.Wait()
+	synctest.Wait()
+	return all[taken:]
 }
 
-// Acquisitions by a script that go to a master together take it few commands; of
-// those that are rolled back nothing is left.
-func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
-	for name, opts := range map[string][]redlock.Option{"fencing": nil, "strict": {redlock.WithStrict()}} {
+// Acquisitions by a script that go to a master together take it few commands, and so do all
+// releases; of those that are rolled back nothing is left.
+func TestWhatIsAskedOfAMasterTogetherTakesItFewCommands(t *testing.T) {
+	t.Parallel()
+	for level, test := range map[string]struct {
+		client []redlock.Option
+		lock   []redlock.LockOption
+	}{
+		"plain": {nil, nil}, "fencing": {nil, fenced}, "strict": {[]redlock.Option{redlock.WithStrict()}, fenced},
+	} {
 		for _, how := range []string{"as ever", "without scripts"} {
-			t.Run(name+" "+how, func(t *testing.T) {
+			t.Run(level+" "+how, func(t *testing.T) {
 				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-					c := s.open(opts...)
+					c := s.open(test.client...)
 					for i := range many / 4 { // nobody gets these
-						for _, m := range s.All[:3] {
-							_ = m.Set(fmt.Sprint("key-", i), "another's", 0)
+						s.setOn(fmt.Sprint("key-", i), "another's", 0, 0, 1, 2)
+					}
+					asked := func(most int, what string, ask func()) {
+						if how != "as ever" {
+							s.do("SCRIPT", "FLUSH")
+						}
+						before := s.All[0].Commands()["EVALSHA"]
+						ask()
+						if n := s.All[0].Commands()["EVALSHA"] - before; how == "as ever" && n > most {
+							t.Errorf("%d commands for %s", n, what)
 						}
 					}
-					if how != "as ever" {
-						s.do("SCRIPT", "FLUSH")
-					}
-					before := s.All[0].Commands()
-					var wg sync.WaitGroup
-					held := make([]*redlock.Lock, many)
-					for i := range held {
-						wg.Go(func() {
-							l, err := c.TryLock(t.Context(), fmt.Sprint("key-", i), redlock.WithFencing())
-							if i < many/4 {
-								wantExactly(t, err, redlock.ErrTaken)
-							} else if err != nil {
-								t.Error(err)
-							}
-							held[i] = l
-						})
-					}
-					wg.Wait()
-					synctest.Wait()
-					after := s.All[0].Commands()
+					var held []*redlock.Lock
 					// Of those that fail holders are asked for, and releases are sent to two.
-					if n := after["EVALSHA"] - before["EVALSHA"]; how == "as ever" && n > many/2+many/4 {
-						t.Errorf("%d commands for %d acquisitions", n, many)
-					}
-					tokens := make(map[uint64]bool)
-					for i, l := range held[many/4:] {
-						if l == nil || l.Fence() == 0 || s.holders(l.Key(), l.Token()) != 5 {
+					asked(many/2+many/4, "acquisitions", func() { held = tryAtOnce(t, c, many/4, test.lock...) })
+					for i, l := range held {
+						if l == nil || l.Fence() == 0 == (test.lock != nil) || s.holders(l.Key(), l.Token()) != 5 {
 							t.Fatalf("%d: %+v", i, l)
 						}
-						tokens[l.Fence()] = true
 					}
 					for i := range many / 4 {
 						if n := s.holders(fmt.Sprint("key-", i), "another's"); n != 3 {
 							t.Errorf("key-%d: another's on %d masters", i, n)
 						}
 					}
-					unlockAll(t, held[many/4:])
+					asked(many/2, "releases", func() { unlockAll(t, held) })
 					for i := range many / 4 {
 						s.do("DEL", fmt.Sprint("key-", i))
 					}
-					for _, key := range s.leftovers() {
-						if !strings.HasPrefix(key, "redquorum:fence:") {
-							t.Errorf("%s is left", key)
-						}
-					}
+					s.wantNoLocks()
 				})
 			})
 		}
@@ -159,19 +131,7 @@ func TestWhereBatchesAreForbiddenEachIsAskedAlone(t *testing.T) {
 			return forbiddingConn{conn}, nil
 		})))
 		before := s.All[0].Commands()
-		var wg sync.WaitGroup
-		held := make([]*redlock.Lock, many)
-		for i := range held {
-			wg.Go(func() {
-				l, err := c.TryLock(t.Context(), fmt.Sprint("key-", i), redlock.WithFencing())
-				if err != nil {
-					t.Error(err)
-				}
-				held[i] = l
-			})
-		}
-		wg.Wait()
-		synctest.Wait()
+		held := tryAtOnce(t, c, 0, fenced...)
 		after := s.All[0].Commands()
 		if n := after["EVALSHA"] - before["EVALSHA"]; n != many {
 			t.Errorf("%d of %d were asked by hash", n, many)

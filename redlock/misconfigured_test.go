@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -25,41 +24,43 @@ func (s *sim) openAsNobody(n int, opts ...redlock.Option) *redlock.Client {
 
 // Nobody is kept waiting for what only somebody who changes a configuration can
 // mend. Nor is it called an outage of the masters.
-func TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut(t *testing.T) {
+func TestNeitherLockNorReadyWaitsWhereThatCannotHelp(t *testing.T) {
+	lock := func(opts ...redlock.LockOption) func(c *redlock.Client, ctx context.Context) error {
+		return func(c *redlock.Client, ctx context.Context) error { _, err := c.Lock(ctx, "key", opts...); return err }
+	}
+	asks := map[string]func(c *redlock.Client, ctx context.Context) error{
+		"Ready": (*redlock.Client).Ready, "waiting": lock(), "with tries": lock(redlock.WithTries(10)),
+		"polling": lock(redlock.WithBackoff(func(int) time.Duration { return time.Second })),
+	}
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		mustLock(t, s.open(), "other") // the fleet is known
-		for name, opts := range map[string][]redlock.LockOption{
-			"waiting": nil, "polling": {redlock.WithBackoff(func(int) time.Duration { return time.Second })}, "with tries": {redlock.WithTries(10)},
+		names := fmt.Sprintf("%s (master 1), %s (master 2), %s (master 3): ", s.All[0].Addr(), s.All[1].Addr(), s.All[2].Addr())
+		for _, test := range []struct {
+			open  func() *redlock.Client
+			wants []string
+		}{
+			{func() *redlock.Client { return s.openAsNobody(3) }, []string{names, "password refused (the master is up): AUTH as nobody: ", "; mend its credentials"}},
+			{func() *redlock.Client { return s.open(redlock.WithMaxTTL(30 * time.Second)) }, []string{
+				"give all programs that lock the same keys the same settings and database, and unrelated ones another database; redlock init",
+			}},
 		} {
-			c := s.openAsNobody(3)
-			var err error
-			within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key", opts...) })
-			wantExactly(t, err, redlock.ErrNoQuorum)
-			names := fmt.Sprintf("%s (master 1), %s (master 2), %s (master 3): ", s.All[0].Addr(), s.All[1].Addr(), s.All[2].Addr())
-			for _, want := range []string{names + "password refused (the master is up): AUTH as nobody: ", "; mend its credentials"} {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%s: %v does not say %q", name, err, want)
+			for name, ask := range asks {
+				c := test.open()
+				var err error
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				within(t, 250*time.Millisecond, func() { err = ask(c, ctx) })
+				cancel()
+				wantExactly(t, err, redlock.ErrNoQuorum)
+				for _, want := range test.wants {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: %v does not say %q", name, err, want)
+					}
+				}
+				if strings.Contains(err.Error(), "is down") || strings.Contains(err.Error(), "secret") {
+					t.Errorf("%s: the error says %v", name, err)
 				}
 			}
-			if strings.Contains(err.Error(), "is down") || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: the error says %v", name, err)
-			}
 		}
-	})
-}
-
-// With two of five misconfigured a quorum can be had again once a third master
-// that is down is back, so that is waited for.
-func TestLockWaitsWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		s.Kill(4)
-		c := s.openAsNobody(2, redlock.WithGuard(redlock.GuardOff))
-		time.AfterFunc(time.Second, func() { s.Restart(true, 4) })
-		within(t, 3*time.Second, func() {
-			if _, err := c.Lock(t.Context(), "key"); err != nil {
-				t.Error(err)
-			}
-		})
 	})
 }
 
@@ -113,53 +114,22 @@ func TestLockWaitsForCredentialsThatMayChange(t *testing.T) {
 	})
 }
 
-func TestLockFailsAtOnceOnMastersOfAnotherFleet(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		mustLock(t, s.open(), "other")
-		c := s.open(redlock.WithMaxTTL(30 * time.Second))
-		var err error
-		within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key") })
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		if !strings.Contains(err.Error(), "give all programs that lock the same keys the same settings and database, and unrelated ones another database; redlock init") {
-			t.Errorf("the error says %v", err)
-		}
-	})
-}
-
-// What Lock does not wait for, Ready does not wait for either, though its context has not ended.
-func TestReadyFailsAtOnceWhereWaitingCannotHelp(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		mustLock(t, s.open(), "other") // the fleet is known
-		for want, c := range map[string]*redlock.Client{
-			"password refused (the master is up): AUTH as nobody: ":       s.openAsNobody(3),
-			"give all programs that lock the same keys the same settings": s.open(redlock.WithMaxTTL(30 * time.Second)),
-		} {
-			var err error
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			within(t, 250*time.Millisecond, func() { err = c.Ready(ctx) })
-			cancel()
-			wantExactly(t, err, redlock.ErrNoQuorum)
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not say %q", err, want)
-			}
-		}
-	})
-}
-
-func TestReadyWaitsForMastersThatCannotBeReached(t *testing.T) {
+// With two of five misconfigured a quorum can be had again once a third master
+// that is down is back, so that is waited for.
+func TestLockAndReadyWaitWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		s.Kill(3, 4)
-		c := s.openAsNobody(2, redlock.WithGuard(redlock.GuardOff))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		if err := c.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, redlock.ErrNoQuorum) {
-			t.Errorf("error %v, want that the context has ended", err)
-		}
-		time.AfterFunc(time.Second, func() { s.Restart(true, 3, 4) })
-		within(t, 5*time.Second, func() {
-			if err := c.Ready(t.Context()); err != nil {
-				t.Error(err)
+		c := s.openAsNobody(2)
+		for _, ask := range []func(context.Context) error{c.Ready, func(ctx context.Context) error { _, err := c.Lock(ctx, "key"); return err }} {
+			s.Kill(4)
+			time.AfterFunc(time.Second, func() { s.Restart(true, 4) })
+			took := within(t, 3*time.Second, func() {
+				if err := ask(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			if took < time.Second {
+				t.Errorf("it waited for %v", took)
 			}
-		})
+		}
 	})
 }

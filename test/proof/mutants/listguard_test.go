@@ -394,13 +394,13 @@ var ofTheGuard = []mutant{
 		name:    "a user without EVAL who is still being checked",
 		breaks:  "nothing is set where nobody could release it",
 		edits:   []edit{{"internal/guard/probe.go", "	none := err != nil && refusesEval(err.Error())\n", "	none := false && refusesEval(err.Error())\n"}},
-		foundBy: goTest{"./redlock", "TestNothingIsSetOnMastersThatRefuseEVAL"},
+		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoCannotReleaseIt"},
 	},
 	{
 		name:    "a lock of a user who may not read keys",
 		breaks:  "nothing is set where nobody could release it",
 		edits:   []edit{{"internal/voters/votestate.go", "if isRefusal(g.masters[i].facts.MarkerErr) {", "if false && isRefusal(g.masters[i].facts.MarkerErr) {"}},
-		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoMayNotReadTheMarker"},
+		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoCannotReleaseIt"},
 	},
 	{
 		name:    "a lock on a master before its probe is answered",
@@ -551,7 +551,7 @@ var ofTheGuard = []mutant{
 		name:    "a Ready that waits for what does not come",
 		breaks:  "Ready does not wait where Lock does not",
 		edits:   []edit{{"redlock/masters.go", "failed.Total-lasting < failed.Need", "failed.Total-0*lasting < failed.Need"}},
-		foundBy: goTest{"./redlock", "TestReadyFailsAtOnceWhereWaitingCannotHelp"},
+		foundBy: goTest{"./redlock", "TestNeitherLockNorReadyWaitsWhereThatCannotHelp"},
 	},
 	{
 		name:    "an abstention that is told as a refusal",

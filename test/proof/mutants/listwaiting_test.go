@@ -179,7 +179,7 @@ var ofTheWaiting = []mutant{
 		name:    "wrong passwords that are waited for",
 		breaks:  "a call fails at once where only a change of the configuration helps",
 		edits:   []edit{{"internal/waitqueue/poll.go", "over && (want.Tries == 0 || misconfigured(failed))", "over && want.Tries == 0"}},
-		foundBy: goTest{"./redlock", "TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut"},
+		foundBy: goTest{"./redlock", "TestNeitherLockNorReadyWaitsWhereThatCannotHelp"},
 	},
 	{
 		name:    "a pilot's call that is lost with its waiter",

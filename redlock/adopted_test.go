@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,9 +17,9 @@ func TestAMasterThatIsTakenIntoAFleetThatVotesIsTold(t *testing.T) {
 		if err := right.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var log strings.Builder
+		log := new(logBuffer)
 		wrong := s.openAt([]string{s.URLs()[0], s.URLs()[1], s.URLs()[3]}, redlock.WithOwner("somebody"),
-			redlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			redlock.WithLogger(log.logger()))
 		time.Sleep(20 * time.Second)
 		_ = wrong.Close()
 		synctest.Wait()
@@ -36,8 +35,8 @@ func TestAMasterThatIsTakenIntoAFleetThatVotesIsTold(t *testing.T) {
 func TestAFleetThatIsAdoptedAtItsFirstStartIsNotToldAsOneThatVotes(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		s.Kill(2)
-		var log strings.Builder
-		c := s.openAt(s.URLs(), redlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		log := new(logBuffer)
+		c := s.openAt(s.URLs(), redlock.WithLogger(log.logger()))
 		time.Sleep(20 * time.Second)
 		_ = c.Close()
 		synctest.Wait()

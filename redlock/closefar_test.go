@@ -50,25 +50,6 @@ func TestCloseDoesNotWaitForAMasterThatWasNeverReached(t *testing.T) {
 	})
 }
 
-// inSimWithOneFarMaster is inSim with four masters that are away, and one that is much
-// farther away. connected are clients that have reached all of them.
-func inSimWithOneFarMaster(t *testing.T, test func(t *testing.T, s *sim, connected func() *redlock.Client)) {
-	t.Helper()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		s.placeAway(func(i int) time.Duration {
-			if i == 4 {
-				return farthest
-			}
-			return away
-		})
-		test(t, s, func() *redlock.Client {
-			c := s.openReady()
-			time.Sleep(10 * farthest)
-			return c
-		})
-	})
-}
-
 // farthest is how long a request takes to the farthest master.
 const farthest = 200 * time.Millisecond
 
@@ -105,8 +86,15 @@ func TestCloseWaitsForTheAnswersOfAllMasters(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inSimWithOneFarMaster(t, func(t *testing.T, s *sim, connected func() *redlock.Client) {
-				c := connected()
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.placeAway(func(i int) time.Duration {
+					if i == 4 {
+						return farthest
+					}
+					return away
+				})
+				c := s.openReady()
+				time.Sleep(10 * farthest)
 				use(t, s, c)
 				began := time.Now()
 				_ = c.Close()

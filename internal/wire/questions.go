@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -64,10 +63,8 @@ type Extension struct {
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
-	// SetAgain: it sets the key again on masters where it is missing. Otherwise Missing is set
-	// where a master says that.
+	// SetAgain: it sets the key again on masters where it is missing.
 	SetAgain bool
-	Missing  *atomic.Bool
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }
@@ -85,7 +82,7 @@ func (x *Extension) third() any {
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(OpExtend)
-	a.hold, a.TTL, a.missing = x.Live, c.TTL, x.Missing
+	a.hold, a.TTL = x.Live, c.TTL
 	x.Over.Add()
 	a.Over = x.Over
 	if x.Decided != nil {

@@ -12,39 +12,6 @@ import (
 )
 
 // The client is not closed by hand: nothing may be left in the bubble for it.
-func TestALockIsHeldForMinutesOfVirtualTime(t *testing.T) {
-	began := time.Now()
-	synctest.Test(t, func(t *testing.T) {
-		c, err := redlocktest.StartInBubble(t, 3).Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := c.Lock(t.Context(), "key", redlock.WithTTL(time.Minute))
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Minute)
-		waited := make(chan error, 1)
-		go func() {
-			second, err := c.Lock(t.Context(), "key")
-			if err == nil {
-				err = second.Unlock(context.Background())
-			}
-			waited <- err
-		}()
-		time.Sleep(time.Second)
-		if l.Remaining() == 0 || l.Context().Err() != nil {
-			t.Error("the lock was not renewed")
-		}
-		if err := errors.Join(l.Unlock(t.Context()), <-waited); err != nil {
-			t.Error(err)
-		}
-	})
-	if took := time.Since(began); took > 5*time.Minute {
-		t.Errorf("it took %v", took)
-	}
-}
-
 func TestMastersInABubbleFailAsOthersDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		masters := redlocktest.StartInBubble(t, 3)

@@ -26,10 +26,7 @@ import (
 
 const ttl = 3 * time.Second
 
-var (
-	errUnlocked = errors.New("unlocked")
-	errClosed   = errors.New("the client is closed")
-)
+var errUnlocked = errors.New("unlocked")
 
 // A client is what holds need of one, on embedded masters in a bubble of virtual time.
 type client struct {
@@ -38,7 +35,6 @@ type client struct {
 	manager      *hold.Manager
 	group        *quorum.Group
 	beginClosing context.CancelCauseFunc
-	stopped      bool
 	clock        steppedClock
 }
 
@@ -68,7 +64,7 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
 			Unlocked: errUnlocked, ClientID: "client",
 		})
-		defer c.stop()
+		defer c.manager.Stop()
 		synctest.Wait()
 		test(t, c)
 		synctest.Wait() // answers to releases
@@ -128,8 +124,6 @@ func (c *client) commands() (n int) {
 
 // An owner notes what it is told.
 type owner struct {
-	held func() // what Held does; nil: nothing
-
 	mu   sync.Mutex
 	told []string
 }
@@ -154,12 +148,7 @@ func (o *owner) Context() context.Context            { return context.Background
 func (o *owner) Answered(context.Context, *wire.Ask) {}
 func (o *owner) Cause(l *hold.Loss) error            { return fmt.Errorf("lost: reason %d", l.Reason) }
 
-func (o *owner) Held() {
-	o.note("held")
-	if o.held != nil {
-		o.held()
-	}
-}
+func (o *owner) Held() { o.note("held") }
 
 func (o *owner) Renewed(r *hold.Renewed) func() {
 	count, ok := r.Count, r.Problem == nil
@@ -187,11 +176,3 @@ type nobodyWaits struct{}
 
 func (nobodyWaits) Released(int, string, wire.Successor) {}
 func (nobodyWaits) AnybodyWaits() bool                   { return false }
-
-// stop ends the goroutine that looks after the holds.
-func (c *client) stop() {
-	if !c.stopped {
-		c.stopped = true
-		c.manager.Stop()
-	}
-}

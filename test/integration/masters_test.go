@@ -14,10 +14,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-const (
-	five   = 5 // masters of most tests
-	quorum = 3 // of them
-)
+const five = 5 // masters of most tests
 
 // longTTL is a TTL that no test waits for: a key that is gone earlier was
 // released or rolled back.

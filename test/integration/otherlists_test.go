@@ -93,7 +93,7 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *t
 			var away atomic.Bool
 			var conns atomic.Pointer[net.Conn]
 			c := p.of(level, time.Second, p.urls, redlock.WithPool(patiently, pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr != p.address(0) {
+				if addr != p.servers[0].Addr() {
 					return new(net.Dialer).DialContext(ctx, network, addr)
 				}
 				if away.Load() {

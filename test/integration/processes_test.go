@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"net/url"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
@@ -97,17 +96,4 @@ func (p *processes) restart(which ...int) {
 			p.t.Fatal(err)
 		}
 	}
-}
-
-// address is what the library calls a master in its errors.
-func (m *masters) address(i int) string {
-	m.t.Helper()
-	u, err := url.Parse(m.urls[i])
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	if u.Scheme == "unix" {
-		return u.Path
-	}
-	return u.Host
 }

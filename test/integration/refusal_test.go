@@ -52,7 +52,7 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 			wantExactly(t, "TryLock with two that write", err, redlock.ErrNoQuorum)
 			named := causes(t, err)
 			for i := range 3 {
-				if cause := named[p.address(i)]; cause == nil || !strings.Contains(cause.Error(), r.Word) {
+				if cause := named[p.servers[i].Addr()]; cause == nil || !strings.Contains(cause.Error(), r.Word) {
 					t.Errorf("master %d says %s, named for %v", i, r.Word, cause)
 				}
 			}

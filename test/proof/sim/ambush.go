@@ -69,12 +69,7 @@ func (w *world) block(p path, blocked bool) {
 	if was == blocked {
 		return
 	}
-	w.net.change(func() {
-		if blocked {
-			w.net.stats.Blocked++
-		}
-		w.net.blocked[p] = blocked
-	})
+	w.net.block([]path{p}, blocked)
 	state := map[bool]string{true: "held up", false: "let go"}[blocked]
 	w.trace.note("FAULT", fmt.Sprintf("commands of c%d to m%d are %s", p.client, p.master, state))
 }

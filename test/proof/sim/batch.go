@@ -53,12 +53,9 @@ func batchText(w []string) string {
 // commands of either have left. It gets it at the first go, for nobody else wants
 // it.
 func (w *world) giveBackTogether(c *client) {
-	k := func(n int) *worker {
-		return &worker{w: w, c: c, number: n, lane: workerLane(c.index, n), name: fmt.Sprintf("%s.%d", c.name, n)}
-	}
 	var held [2]*active
 	for i := range held {
-		ctx, cancel := k(i).within(2 * time.Second)
+		ctx, cancel := w.worker(c, i).within(2 * time.Second)
 		asked := w.now()
 		l, err := c.lock().Lock(ctx, fmt.Sprintf("k%d", i), redlock.WithLease(w.p.TTL))
 		cancel()
@@ -71,12 +68,13 @@ func (w *world) giveBackTogether(c *client) {
 	done := make(chan struct{})
 	for i, a := range held {
 		go func() {
-			k(i).sleep(0)
-			k(i).unlock(c, a)
+			k := w.worker(c, i)
+			k.sleep(0)
+			k.unlock(c, a)
 			done <- struct{}{}
 		}()
 	}
-	next := k(len(held))
+	next := w.worker(c, len(held))
 	next.sleep(2 * time.Duration(w.every)) // behind both
 	asked := w.now()
 	l, err := c.lock().TryLock(background, "k0", redlock.WithLease(w.p.TTL))

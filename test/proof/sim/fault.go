@@ -93,20 +93,11 @@ func (w *world) partition(d *dice) {
 			paths = append(paths, path{c, master, dir})
 		}
 	}
-	w.net.change(func() {
-		w.net.stats.Blocked++
-		for _, p := range paths {
-			w.net.blocked[p] = true
-		}
-	})
+	w.net.block(paths, true)
 	what := [...]string{"commands", "replies", "both ways"}[d.n%3]
 	w.trace.note("FAULT", fmt.Sprintf("clients %v are cut off from m%d, %v", clients, master, what))
 	w.lasting(0, d)
-	w.net.change(func() {
-		for _, p := range paths {
-			delete(w.net.blocked, p)
-		}
-	})
+	w.net.block(paths, false)
 	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
 }
 

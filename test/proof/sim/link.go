@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // A link is one connection, the client's end of it. What the client writes is
@@ -151,12 +152,12 @@ func (l *link) atMaster(it item) {
 	data := it.data
 	if greets(verbOf(data)) {
 		if w := words(data); w[0] == "SCRIPT" && len(w) == 3 && l.node.load(w[2]) {
-			data = command("PING") // it is there already: this is only cheaper
+			data = pipeline.AppendCommand(nil, "PING") // it is there already: this is only cheaper
 		}
 	}
 	if l.net.refuses(l.node.index, nameOf(data)) {
 		l.net.count(func(s *Stats) { s.Refusals++ })
-		data = command("EVAL", "return redis.error_reply(ARGV[1])", "0",
+		data = pipeline.AppendCommand(nil, "EVAL", "return redis.error_reply(ARGV[1])", 0,
 			"NOREPLICAS Not enough good replicas to write.")
 	}
 	l.net.trace.data(l.upward, commandText, it.data)

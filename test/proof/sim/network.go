@@ -104,6 +104,18 @@ func (n *network) change(f func()) {
 	}
 }
 
+// block stops paths, or lets go what they have held up.
+func (n *network) block(paths []path, blocked bool) {
+	n.change(func() {
+		if blocked {
+			n.stats.Blocked++
+		}
+		for _, p := range paths {
+			n.blocked[p] = blocked
+		}
+	})
+}
+
 func (n *network) setCalm() {
 	n.change(func() {
 		n.calm = true

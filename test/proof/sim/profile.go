@@ -34,54 +34,54 @@ type Profile struct {
 	Brief          bool          // holds are short
 	Edges          bool          // holds end at the boundaries: at a renewal, at the end of validity
 
-	Latency                       time.Duration // of most deliveries, at the most
-	SlowOneIn                     int           // deliveries are slow
-	SlowLeast, SlowMost           time.Duration
-	CutOneIn                      int // commands break their connection
-	TwiceOneIn                    int // commands come twice
-	TwiceWithin                   time.Duration
-	TwiceOnly                     string        // the name of the only command that does; "": all do
-	StraggleOneIn                 int           // connections whose bytes still arrive after they were closed
-	Partitions, Freezes, Pauses   time.Duration // how often on average
-	BlockedFor                    time.Duration // how long these last, at the most
-	Restarts                      time.Duration // how often on average
-	DownFor                       time.Duration // at the most
-	Loses                         []weighted[Loss]
-	Extremes                      bool          // each clock runs off as far as it can
-	Mixed                         bool          // every second client's locks have MaxTTL
-	NoDrift                       bool          // no allowance is made for drift
-	Together                      bool          // several masters go down at once, though never all of them
-	DelayEmpty                    bool          // a master that lost its data is down longer than any lock lives
-	Emptied                       time.Duration // how often all masters lose their data, at once or one after the other
-	PutBack                       time.Duration // how often a master loses its data and gets its marker back
-	Late                          time.Duration // how often all replies are late for a while
-	LateLeast, LateMost           time.Duration // by how much then
-	Refusals                      time.Duration // how often a master refuses all commands that write, for a while
-	Blocks                        time.Duration // how often a client's log handler and trace block, for a while
-	Closes                        time.Duration // how often a client is closed twice at once, mid-call, and reopened
-	Settings                      time.Duration // how often the clients' list, MaxTTL and level are changed
-	Meddles                       bool          // traces end their calls' contexts, and give away locks they hear of
-	SharePools                    bool          // two clients each share a pool
-	PPM                           int           // how far clocks run off at the most, in parts a million
-	MasterOffset                  time.Duration
-	ClientOffset                  time.Duration
-	MasterSteps                   time.Duration // how often masters' clocks are stepped
-	StepMost                      time.Duration
-	StepBack                      time.Duration // after which a step is undone, at the most; 0: never
-	Sides                         time.Duration // how often masters' clocks cross the clients', as far as strict admits
-	ClientSteps                   time.Duration // how often clients' wall clocks are stepped, within ClientOffset
-	ClockError                    time.Duration // WithClockError, for strict
-	Ambushes                      time.Duration // how often the course of events of ambush is played
-	Long                          bool          // holds last for longer than a TTL
-	Updates                       bool          // the holders read, change and write a set
-	StopOneIn                     int           // holders are stopped right before they write
-	Unfenced                      bool          // the set does not look at fencing tokens
-	Guard                         redlock.GuardLevel
-	Fencing                       bool
-	Litter                        bool // nothing may be left when all is done
-	KeepsAll                      bool // no lock is lost that is renewed
-	Untimed                       bool // clients are given no CommandTimeout: it is the longest that they may take
-	MayOverlap, MayRegress, Loose bool // what the profile does not promise
+	Latency                     time.Duration // of most deliveries, at the most
+	SlowOneIn                   int           // deliveries are slow
+	SlowLeast, SlowMost         time.Duration
+	CutOneIn                    int // commands break their connection
+	TwiceOneIn                  int // commands come twice
+	TwiceWithin                 time.Duration
+	TwiceOnly                   string        // the name of the only command that does; "": all do
+	StraggleOneIn               int           // connections whose bytes still arrive after they were closed
+	Partitions, Freezes, Pauses time.Duration // how often on average
+	BlockedFor                  time.Duration // how long these last, at the most
+	Restarts                    time.Duration // how often on average
+	DownFor                     time.Duration // at the most
+	Loses                       []weighted[Loss]
+	Extremes                    bool          // each clock runs off as far as it can
+	Mixed                       bool          // every second client's locks have MaxTTL
+	NoDrift                     bool          // no allowance is made for drift
+	Together                    bool          // several masters go down at once, though never all of them
+	DelayEmpty                  bool          // a master that lost its data is down longer than any lock lives
+	Emptied                     time.Duration // how often all masters lose their data, at once or one after the other
+	PutBack                     time.Duration // how often a master loses its data and gets its marker back
+	Late                        time.Duration // how often all replies are late for a while
+	LateLeast, LateMost         time.Duration // by how much then
+	Refusals                    time.Duration // how often a master refuses all commands that write, for a while
+	Blocks                      time.Duration // how often a client's log handler and trace block, for a while
+	Closes                      time.Duration // how often a client is closed twice at once, mid-call, and reopened
+	Settings                    time.Duration // how often the clients' list, MaxTTL and level are changed
+	Meddles                     bool          // traces end their calls' contexts, and give away locks they hear of
+	SharePools                  bool          // two clients each share a pool
+	PPM                         int           // how far clocks run off at the most, in parts a million
+	MasterOffset                time.Duration
+	ClientOffset                time.Duration
+	MasterSteps                 time.Duration // how often masters' clocks are stepped
+	StepMost                    time.Duration
+	StepBack                    time.Duration // after which a step is undone, at the most; 0: never
+	Sides                       time.Duration // how often masters' clocks cross the clients', as far as strict admits
+	ClientSteps                 time.Duration // how often clients' wall clocks are stepped, within ClientOffset
+	ClockError                  time.Duration // WithClockError, for strict
+	Ambushes                    time.Duration // how often the course of events of ambush is played
+	Long                        bool          // holds last for longer than a TTL
+	Updates                     bool          // the holders read, change and write a set
+	StopOneIn                   int           // holders are stopped right before they write
+	Unfenced                    bool          // the set does not look at fencing tokens
+	Guard                       redlock.GuardLevel
+	Fencing                     bool
+	Litter                      bool // nothing may be left when all is done
+	KeepsAll                    bool // no lock is lost that is renewed
+	Untimed                     bool // clients are given no CommandTimeout: it is the longest that they may take
+	MayOverlap                  bool // two may hold a lock at once: the profile is about their tokens
 }
 
 // Kind is a sort of call.

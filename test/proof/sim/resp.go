@@ -54,13 +54,3 @@ func words(command []byte) (all []string) {
 		}
 	}
 }
-
-// command is the bytes of a command.
-func command(words ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("*" + strconv.Itoa(len(words)) + "\r\n")
-	for _, w := range words {
-		b.WriteString("$" + strconv.Itoa(len(w)) + "\r\n" + w + "\r\n")
-	}
-	return b.Bytes()
-}

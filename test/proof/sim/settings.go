@@ -114,7 +114,7 @@ func (w *world) unify() {
 	set := w.clients[0].set
 	for _, c := range w.clients {
 		c.want(set)
-		(&worker{w: w, c: c, lane: workerLane(c.index, 0), name: c.name}).conform(w.p.Calls)
+		w.worker(c, 0).conform(w.p.Calls)
 	}
 	w.declare(set)
 }

@@ -32,7 +32,7 @@ func (w *world) settle() {
 		w.sleep(sampleLane, 5*time.Second)
 	}
 	for _, c := range w.clients {
-		k := &worker{w: w, c: c, lane: workerLane(c.index, 0), name: c.name}
+		k := w.worker(c, 0)
 		for key := range p.Keys {
 			var l *redlock.Lock
 			var err error

@@ -98,6 +98,22 @@ func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 	telling.Wait()
 }
 
+// runAll does jobs, and sums up by profile what happened.
+func runAll(t *testing.T, jobs []job, do func(t *testing.T, j job) *Result) map[string]*Stats {
+	var mu sync.Mutex
+	total := make(map[string]*Stats)
+	inParallel(t, jobs, func(t *testing.T, j job) {
+		r := do(t, j)
+		mu.Lock()
+		defer mu.Unlock()
+		if total[j.profile] == nil {
+			total[j.profile] = &Stats{}
+		}
+		total[j.profile].Add(&r.Stats)
+	})
+	return total
+}
+
 // Every seed of every profile: nothing that is promised is broken. A failing
 // seed prints its timeline, and
 //
@@ -111,10 +127,8 @@ func TestSeeds(t *testing.T) {
 			jobs = append(jobs, job{name, seed})
 		}
 	}
-	var mu sync.Mutex
-	total := make(map[string]*Stats)
 	began := time.Now()
-	inParallel(t, jobs, func(t *testing.T, j job) {
+	total := runAll(t, jobs, func(t *testing.T, j job) *Result {
 		r := Run(t, Draw(j.profile, j.seed), j.seed, *timeline)
 		if len(r.Violations) > 0 && !*timeline {
 			r = Run(t, Draw(j.profile, j.seed), j.seed, true)
@@ -125,12 +139,7 @@ func TestSeeds(t *testing.T) {
 				t.Fail()
 			}
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if total[j.profile] == nil {
-			total[j.profile] = &Stats{}
-		}
-		total[j.profile].Add(&r.Stats)
+		return r
 	})
 	for _, name := range chosen() {
 		t.Logf("%-10s %d seeds: %v", name, len(jobs)/len(chosen()), total[name])
@@ -150,18 +159,14 @@ func TestRunsThatNoSeedTells(t *testing.T) {
 		for _, seed := range seeds(t) {
 			jobs = append(jobs, job{profile, seed})
 		}
-		var mu sync.Mutex
-		var total Stats
-		inParallel(t, jobs, func(t *testing.T, j job) {
+		total := runAll(t, jobs, func(t *testing.T, j job) *Result {
 			r := Run(t, Draw(j.profile, j.seed), j.seed, true)
 			if len(r.Violations) > 0 {
 				t.Errorf("%s", r.Report())
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			total.Add(&r.Stats)
-		})
-		t.Logf("%s, %d seeds: %v", profile, len(jobs), &total)
+			return r
+		})[profile]
+		t.Logf("%s, %d seeds: %v", profile, len(jobs), total)
 		if total.Granted == 0 || profile == guardedFlushes && total.Joined == 0 {
 			t.Errorf("%d granted, %d joined", total.Granted, total.Joined)
 		}

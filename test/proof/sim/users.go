@@ -286,31 +286,6 @@ func (k *worker) tryOthers(ctx context.Context, d *dice, opts []redlock.LockOpti
 	}
 }
 
-// lead leads for a while, if it gets the lock within its patience.
-func (k *worker) lead(
-	ctx context.Context, d *dice, key string, opts []redlock.LockOption, asked, patience time.Duration, m *meddler,
-) {
-	ran := false
-	within := time.Duration(0)
-	err := k.c.lock().Lead(ctx, key, func(ctx context.Context) error {
-		ran = true
-		began := k.w.now()
-		l, _ := redlock.FromContext(ctx)
-		a := k.c.granted(l, Lead, k.number, false, max(asked, k.c.began(l)))
-		k.sleep(d.between(0, k.w.p.TTL))
-		k.c.ended(a, "leads no more, with")
-		within += k.w.now() - began
-		return nil
-	}, opts...)
-	k.bounded(Lead, asked, patience+within+k.w.p.CommandTimeout+m.within())
-	if !ran {
-		k.over(ctx, string(Lead), err)
-		k.w.net.count(func(s *Stats) { s.Failed++ })
-		k.w.trace.detail(k.name, "does not lead", err)
-	}
-	m.away(nil, opts)
-}
-
 // extendBeside asks for extensions, while a reentrant call wants a longer TTL.
 func (k *worker) extendBeside(d *dice, a *active, opts []redlock.LockOption) {
 	p := k.w.p

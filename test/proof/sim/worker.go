@@ -22,14 +22,18 @@ type worker struct {
 	name   string
 }
 
-func (w *world) work(c *client, number int) {
-	k := &worker{
+func (w *world) worker(c *client, number int) *worker {
+	return &worker{
 		w:      w,
 		c:      c,
 		number: number,
 		lane:   workerLane(c.index, number),
 		name:   fmt.Sprintf("%s.%d", c.name, number),
 	}
+}
+
+func (w *world) work(c *client, number int) {
+	k := w.worker(c, number)
 	for call := range w.p.Calls {
 		d := roll(w.seed, chance.HashText("call"), uint64(c.index), uint64(number), uint64(call))
 		k.sleep(d.between(0, w.p.Think))
@@ -123,13 +127,13 @@ func (k *worker) call(d *dice) {
 	case Wait, Poll, Fair, Cancelled, HandOver:
 		l, err = c.Lock(ctx, k.key(d), opts...)
 	case Do:
-		k.do(ctx, d, Do, opts, asked, patience, m)
+		k.inside(ctx, d, kind, c.Do, opts, asked, patience, m)
 		return
 	case TryDo:
-		k.do(ctx, d, TryDo, opts, asked, p.CommandTimeout, m)
+		k.inside(ctx, d, kind, c.TryDo, opts, asked, p.CommandTimeout, m)
 		return
 	case Lead:
-		k.lead(ctx, d, k.key(d), opts, asked, patience, m)
+		k.inside(ctx, d, kind, c.Lead, opts, asked, patience, m)
 		return
 	case All:
 		l, err = c.LockAll(ctx, k.keys(d), opts...)
@@ -226,26 +230,25 @@ func (w *world) slack() time.Duration {
 	return 2 * time.Millisecond
 }
 
-// do holds the lock inside of a function.
-func (k *worker) do(
-	ctx context.Context, d *dice, kind Kind, opts []redlock.LockOption, asked, patience time.Duration, m *meddler,
+// inside holds the lock inside of a function, which Lead may run more than once.
+func (k *worker) inside(
+	ctx context.Context, d *dice, kind Kind,
+	do func(ctx context.Context, key string, fn func(context.Context) error, opts ...redlock.LockOption) error,
+	opts []redlock.LockOption, asked, patience time.Duration, m *meddler,
 ) {
-	ran, within, do := false, time.Duration(0), k.c.lock().Do
-	if kind == TryDo {
-		do = k.c.lock().TryDo
-	}
+	ran, within := false, time.Duration(0)
 	err := do(ctx, k.key(d), func(ctx context.Context) error {
 		ran = true
 		began := k.w.now()
 		l, _ := redlock.FromContext(ctx)
-		a := k.c.granted(l, kind, k.number, false, asked)
+		a := k.c.granted(l, kind, k.number, false, max(asked, k.c.began(l)))
 		if k.w.p.Updates {
 			k.update(d, l)
 		} else {
 			k.sleep(d.between(0, 2*k.w.p.TTL))
 		}
 		k.c.ended(a, fmt.Sprintf("returns from %s, with", kind))
-		within = k.w.now() - began
+		within += k.w.now() - began
 		return nil
 	}, opts...)
 	k.bounded(kind, asked, patience+within+k.w.p.CommandTimeout+m.within())
@@ -287,14 +290,7 @@ func (k *worker) passOn(d *dice, key, token string, opts []redlock.LockOption) {
 	var adopting sync.WaitGroup
 	for i := range heirs {
 		c := k.w.clients[(k.c.index+1+i)%len(k.w.clients)]
-		number := k.w.p.Workers + k.c.index // nobody else's
-		heir := &worker{
-			w:      k.w,
-			c:      c,
-			number: number,
-			lane:   workerLane(c.index, number),
-			name:   fmt.Sprintf("%s.%d", c.name, number),
-		}
+		heir := k.w.worker(c, k.w.p.Workers+k.c.index) // nobody else's number
 		own := roll(d.next(), chance.HashText("heir"))
 		adopting.Go(func() { heir.adopt(own, key, token, opts) })
 		if !atOnce {

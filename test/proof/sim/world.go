@@ -91,9 +91,7 @@ func (r *Result) check() {
 		}
 		r.Violations = append(r.Violations, h.CheckPermits(slots, len(slots))...)
 	}
-	if !r.Profile.MayRegress {
-		r.Violations = append(r.Violations, r.rising().Fences()...)
-	}
+	r.Violations = append(r.Violations, r.rising().Fences()...)
 	slices.SortStableFunc(r.Violations, func(a, b history.Violation) int { return int(a.At - b.At) })
 }
 

@@ -49,16 +49,16 @@ func Report(out io.Writer, v any, err error) error {
 	return Silently(err)
 }
 
-// Confirmed asks whoever sits at the terminal, after telling what is going to be
-// done, each thing on lines of its own.
-func Confirmed(ctx context.Context, a *App, told ...string) (yes bool, err error) {
+// Confirm asks whoever sits at the terminal, after telling what is going to be done, each thing on lines of its own. The
+// error of a no tells what becomes of that.
+func Confirm(ctx context.Context, a *App, no string, told ...string) error {
 	var b bytes.Buffer
 	for _, text := range told {
 		term.LayoutFor(os.Stderr).Text(&b, "", 0, text)
 	}
 	b.WriteString("Type yes to go on: ")
 	if err := Emit(a.Err, &b); err != nil {
-		return false, err
+		return err
 	}
 	answer := make(chan string, 1)
 	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended
@@ -67,9 +67,12 @@ func Confirmed(ctx context.Context, a *App, told ...string) (yes bool, err error
 	}()
 	select {
 	case typed := <-answer:
-		return typed == "yes", nil
+		if typed != "yes" {
+			return Usagef("not confirmed: %s", no)
+		}
+		return nil
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 

@@ -94,9 +94,6 @@ func (s *WaitingStatus) Print(b *bytes.Buffer, l term.Layout) {
 	if more := s.Count - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	verb := "wait"
-	if s.Count == 1 {
-		verb = "waits"
-	}
-	l.Text(b, "   ", 3, fmt.Sprintf("%s %s: %s", term.Count(s.Count, "client"), verb, strings.Join(names, ", ")))
+	l.Text(b, "   ", 3, fmt.Sprintf("%s %s: %s",
+		term.Count(s.Count, "client"), term.Does(s.Count, "wait"), strings.Join(names, ", ")))
 }

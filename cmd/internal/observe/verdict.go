@@ -64,33 +64,23 @@ type voter struct {
 func (v *Verdict) String() string {
 	const yes = "Can lock: YES. "
 	all := len(v.voters)
+	vote := fmt.Sprintf("of %s %s, %d needed", term.Count(all, "master"), term.Does(all, "vote"), v.Quorum)
 	switch {
 	case v.New:
-		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d of %d %s, %d needed.",
-			v.declared, all, mastersVote(all), v.Quorum)
+		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d %s.", v.declared, vote)
 	case v.CanLock:
-		return yes + fmt.Sprintf("%d of %d %s, %d needed.", v.Votes, all, mastersVote(all), v.Quorum)
+		return yes + fmt.Sprintf("%d %s.", v.Votes, vote)
 	}
-	no := fmt.Sprintf("Can lock: NO. %d of %d %s, %d needed; ", v.Votes, all, mastersVote(all), v.Quorum)
+	no := fmt.Sprintf("Can lock: NO. %d %s; ", v.Votes, vote)
 	if v.At == nil {
 		return no + "waiting alone does not help."
 	}
-	votes := "votes"
-	if v.Quorum == 1 {
-		votes = "vote"
-	}
-	return no + fmt.Sprintf("%d %s at %s", v.Quorum, votes, term.Until(*v.At, time.Duration(v.InMS)*time.Millisecond))
+	until := term.Until(*v.At, time.Duration(v.InMS)*time.Millisecond)
+	return no + term.Count(v.Quorum, "vote") + " at " + until
 }
 
 // AllVote reports whether every master does, or will when the first client declares the fleet.
 func (v *Verdict) AllVote() bool { return max(v.Votes, v.declared) == len(v.voters) }
-
-func mastersVote(n int) string {
-	if n == 1 {
-		return "master votes"
-	}
-	return "masters vote"
-}
 
 // Verdict says whether a lock can be taken, as a client would find that comes now.
 func (l *Look) Verdict() *Verdict {

@@ -114,11 +114,7 @@ func (r *releasing) run(ctx context.Context) error {
 	}
 	if !r.yes {
 		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), explain.SentenceOf(in))
-		yes, err := app.Confirmed(ctx, r.a, question, r.intention())
-		if err == nil && !yes {
-			err = app.Usagef("not confirmed: the lock is left as it is")
-		}
-		if err != nil {
+		if err := app.Confirm(ctx, r.a, "the lock is left as it is", question, r.intention()); err != nil {
 			return err
 		}
 	}

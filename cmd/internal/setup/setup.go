@@ -196,28 +196,32 @@ func (o *initOptions) initialize(
 		}
 	}
 	switch {
-	case silent > 0 && marked == 0 && !o.force:
-		return app.EndsWith(app.ExitNoQuorum,
-			fmt.Errorf("nothing was written: %s cannot be asked, and all are needed. "+
-				"If the fleet is new and cannot wait: "+
-				"without init it gives locks %v after the first client has come",
-				term.Count(silent, "master"), wanted.Quarantine()))
 	case silent > 0:
+		otherwise := ""
+		if marked == 0 && !o.force {
+			otherwise = fmt.Sprintf(". If the fleet is new and cannot wait: "+
+				"without init it gives locks %v after the first client has come", wanted.Quarantine())
+		}
 		return app.EndsWith(app.ExitNoQuorum,
-			fmt.Errorf("nothing was written: %s cannot be asked, and all are needed", term.Count(silent, "master")))
+			fmt.Errorf("nothing was written: %s cannot be asked, and all are needed%s",
+				term.Count(silent, "master"), otherwise))
 	case same == len(look.Facts) && marked > 0 && !o.force:
 		r.Outcome = OutcomeAlready
 		return nil
 	case marked > 0 && !o.force:
 		return app.EndsWith(app.ExitFailed,
-			fmt.Errorf("nothing was written: %s to a fleet already (--force changes it)", belong(marked)))
+			fmt.Errorf("nothing was written: %s %s to a fleet already (--force changes it)",
+				term.Count(marked, "master"), term.Does(marked, "belong")))
 	}
 	r.Outcome = OutcomeDeclared
 	if o.force {
 		r.Outcome = OutcomeChanged
 	}
 	if o.force && !o.yes {
-		if err := confirm(ctx, a, wanted); err != nil {
+		err := app.Confirm(ctx, a, "nothing was written", fmt.Sprintf("The fleet becomes: %v.", wanted),
+			fmt.Sprintf("No master votes for the next %v, "+
+				"and clients with other settings find none that does.", wanted.Quarantine()))
+		if err != nil {
 			return err
 		}
 	}
@@ -241,24 +245,6 @@ func (o *initOptions) initialize(
 	return nil
 }
 
-func belong(n int) string {
-	if n == 1 {
-		return "1 master belongs"
-	}
-	return fmt.Sprintf("%d masters belong", n)
-}
-
-// confirm asks whoever sits at the terminal.
-func confirm(ctx context.Context, a *app.App, wanted guard.Config) error {
-	yes, err := app.Confirmed(ctx, a, fmt.Sprintf("The fleet becomes: %v.", wanted),
-		fmt.Sprintf("No master votes for the next %v, "+
-			"and clients with other settings find none that does.", wanted.Quarantine()))
-	if err == nil && !yes {
-		err = app.Usagef("not confirmed: nothing was written")
-	}
-	return err
-}
-
 // print tells what has become of the masters.
 func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 	var b bytes.Buffer
@@ -275,16 +261,14 @@ func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 	}
 	l := term.LayoutFor(a.Out)
 	l.Table(&b, term.Table{Rows: rows})
-	switch r.Outcome {
-	case OutcomeDeclared:
+	said := map[string]string{
+		OutcomeDeclared: fmt.Sprintf("declared a fleet of %v: it votes at once", wanted),
+		OutcomeChanged:  fmt.Sprintf("changed to a fleet of %v: it votes in %v", wanted, wanted.Quarantine()),
+		OutcomeAlready:  fmt.Sprintf("already a fleet of %v: nothing was written", wanted),
+	}
+	if text := said[r.Outcome]; text != "" {
 		b.WriteByte('\n')
-		l.Text(&b, "", 0, fmt.Sprintf("declared a fleet of %v: it votes at once", wanted))
-	case OutcomeChanged:
-		b.WriteByte('\n')
-		l.Text(&b, "", 0, fmt.Sprintf("changed to a fleet of %v: it votes in %v", wanted, wanted.Quarantine()))
-	case OutcomeAlready:
-		b.WriteByte('\n')
-		l.Text(&b, "", 0, fmt.Sprintf("already a fleet of %v: nothing was written", wanted))
+		l.Text(&b, "", 0, text)
 	}
 	if r.Verdict != nil {
 		b.WriteByte('\n')

@@ -86,6 +86,14 @@ func Are(n int) string {
 	return "are"
 }
 
+// Does is a verb behind one subject, which "waits", or behind several, which "wait".
+func Does(n int, verb string) string {
+	if n == 1 {
+		return verb + "s"
+	}
+	return verb
+}
+
 // Percentile is the smallest value that p percent of the sorted values do not
 // exceed; 0 of none.
 func Percentile(sorted []time.Duration, p int) time.Duration {

@@ -16,8 +16,8 @@ func TestNumbersAreAsPeopleReadThem(t *testing.T) {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
-	got := fmt.Sprint(Number(0), Number(3), Number(10), Number(11), Number(-1), "; ", Count(1, "sale"), Count(0, "sale"), Count(2, "sale"))
-	if want := "nonethreeten11-1; 1 sale0 sales2 sales"; got != want {
+	got := fmt.Sprint(Number(0), Number(3), Number(10), Number(11), Number(-1), "; ", Count(1, "sale"), Count(0, "sale"), Count(2, "sale"), Does(1, "wait"), Does(2, "wait"))
+	if want := "nonethreeten11-1; 1 sale0 sales2 saleswaitswait"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -66,12 +66,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 // output runs the binary to its end.
 func output(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return outputOf(t, command(t, env, args...))
-}
-
-// outputOf runs a command to its end.
-func outputOf(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
-	t.Helper()
+	cmd := command(t, env, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

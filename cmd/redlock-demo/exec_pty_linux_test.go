@@ -14,12 +14,6 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// execOnTerminal starts exec on a terminal, in the place of a shell.
-func execOnTerminal(t *testing.T, c *redistest.Cluster, script string) *terminal {
-	t.Helper()
-	return onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c", script))
-}
-
 // interactive starts a script on a terminal, in a shell with job control.
 func interactive(t *testing.T, c *redistest.Cluster, script string) *terminal {
 	t.Helper()
@@ -59,7 +53,8 @@ func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	for range 10 {
-		term := execOnTerminal(t, c, `read -r pid name state parent group session terminal front rest </proc/$$/stat; echo "group $group, in front $front"`)
+		term := onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c",
+			`read -r pid name state parent group session terminal front rest </proc/$$/stat; echo "group $group, in front $front"`))
 		code, text := term.end(t)
 		if found := regexp.MustCompile(`group (\d+), in front (\d+)`).FindStringSubmatch(text); code != 0 || found == nil || found[1] != found[2] {
 			t.Fatalf("exit code %d, %q", code, text)

@@ -50,12 +50,6 @@ func TestExecIsInterruptedWhileItWaits(t *testing.T) {
 	}
 }
 
-// lossAndEnd is what exec says of a loss in one line, as where the command has ended before
-// the loss could be said.
-func lossAndEnd(text string) string {
-	return strings.Replace(text, "The command is being stopped.\nredlock-demo: lock \"k\" LOST. ", "", 1)
-}
-
 func TestALossEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -77,7 +71,8 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 			r.stdout.await(t, "ready")
 			kill(t, c.Masters[0], c.Masters[1], c.Masters[2])
 			code := r.end(t)
-			text := lossAndEnd(r.stderr.String())
+			// In one line where the command has ended before the loss could be said.
+			text := strings.Replace(r.stderr.String(), "The command is being stopped.\nredlock-demo: lock \"k\" LOST. ", "", 1)
 			if code != 74 || !strings.Contains(text, `redlock-demo: lock "k" LOST: `) || !strings.HasSuffix(text, "). "+test.says+". Another host may hold it now.\n") {
 				t.Errorf("exit code %d, %q", code, text)
 			}

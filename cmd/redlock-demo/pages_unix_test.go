@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,7 +38,7 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 	}
 	ran := 0
 	for _, page := range pages(t) {
-		if !hasRun(blocks(t, page)) {
+		if !slices.ContainsFunc(blocks(t, page), runs) {
 			continue
 		}
 		ran++
@@ -62,15 +63,6 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 	if ran < 4 {
 		t.Errorf("%d pages have something to run: too few to be all", ran)
 	}
-}
-
-func hasRun(all []*block) bool {
-	for _, b := range all {
-		if runs(b) {
-			return true
-		}
-	}
-	return false
 }
 
 // runs reports whether a block is to be run.

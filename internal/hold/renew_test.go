@@ -1,31 +1,20 @@
 package hold
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // newTestHold is what is held of a client whose masters cannot be reached, with so much
 // validity left, and the moment on both clocks.
 func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Duration, instant drift.Instant) {
 	t.Helper()
-	master := pipeline.New(pipeline.Config{
-		Name: "nowhere", Network: "unix", Addr: "/nowhere", MinBackoff: time.Minute, MaxBackoff: time.Minute,
-	})
-	t.Cleanup(master.Close)
-	manager := New(Config{
-		Group:     &quorum.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Closing: t.Context()},
-		Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
-		Allowance: drift.Default.Allowance,
-		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),
-	})
-	h = &Hold{}
-	h.Init(manager, nil, &Handle{}, &Options{}, "key", "key").TTL = ttl
+	manager := alone(t, drift.System())
+	manager.cfg.Validity = func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) }
+	h = newLease(manager, ttl)
+	h.opts = &Options{}
 	start := time.Now()
 	at := func(d time.Duration) drift.Instant { return drift.At(d, d, start.Add(d)) }
 	h.life = life{state: held, start: at(0), validity: manager.cfg.Validity(ttl)}

@@ -105,43 +105,11 @@ func at(d time.Duration) drift.Instant {
 	return drift.At(d, d, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(d))
 }
 
-func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
-	c := drift.NewFake(time.Unix(1_000_000, 0))
-	sent := c.Now()
-	c.Advance(50 * time.Millisecond)
-	received := c.Now()
-	m, err := ParseMarker(answer("SAME", 5_000_000_000, "3", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(d time.Duration) {
-		t.Helper()
-		if got, ok := m.Age(c.Now()); !ok || got != d {
-			t.Errorf("the age is %v (%v), want %v", got, ok, d)
-		}
-	}
-	want(1000 * time.Second) // the reply's way is not counted
-	c.Advance(time.Second)
-	want(1001 * time.Second)
-	c.StepWall(time.Hour) // does not let it vote sooner
-	want(1001 * time.Second)
-	c.Suspend(time.Hour)
-	want(1001 * time.Second)
-	if got, _ := m.Age(sent); got != 1000*time.Second {
-		t.Errorf("before the reply the age is %v", got)
-	}
-	if got, _ := m.Age(drift.Instant{}); got != 1000*time.Second {
-		t.Errorf("at no instant the age is %v", got)
-	}
-	future := m
-	future.Since = "9000000"
-	if got, ok := future.Age(received); !ok || got != 0 {
-		t.Errorf("since in the future: the age is %v (%v), want 0", got, ok)
-	}
-	for v := None; v <= Present; v++ {
-		m.Verdict = v
-		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Forced) {
-			t.Errorf("%v has an age: %v", v, ok)
+func TestAMarkerHasAnAgeWhereItIsOfThisFleetAndProcess(t *testing.T) {
+	m := healthy(config(Standard), 1, time.Hour).Marker
+	for m.Verdict = None; m.Verdict <= Present; m.Verdict++ {
+		if _, ok := m.Age(at(0)); ok != (m.Verdict >= Same && m.Verdict <= Forced) {
+			t.Errorf("%v has an age: %v", m.Verdict, ok)
 		}
 	}
 }

@@ -26,33 +26,13 @@ func (c *endingContext) Err() error {
 // Whatever a call returns without success, its error says that its context is over, if it is.
 func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 	nothing := func(context.Context) error { return nil }
-	lock := func(f func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error)) func(*redlock.Client, *redlock.Lock, context.Context) error {
-		return func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error {
-			_, err := f(c, ctx, redlock.WithTries(1))
-			return err
-		}
-	}
 	type call = func(c *redlock.Client, l *redlock.Lock, ctx context.Context) error
 	// begun are the calls that look at the context before they begin: it is over after that.
 	begun := map[string]call{
-		"Lock": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.Lock(ctx, "key", opts...)
-		}),
-		"LockAll": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.LockAll(ctx, []string{"key", "other"}, opts...)
-		}),
-		"LockAny": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.LockAny(ctx, []string{"key", "key#1"}, opts...)
-		}),
-		"Acquire": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.Semaphore("key", 1).Acquire(ctx, opts...)
-		}),
-		"RLock": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.RWMutex("key").RLock(ctx, opts...)
-		}),
-		"RWMutex.Lock": lock(func(c *redlock.Client, ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
-			return c.RWMutex("key").Lock(ctx, opts...)
-		}),
+		"Acquire": func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error {
+			_, err := c.Semaphore("key", 1).Acquire(ctx, redlock.WithTries(1))
+			return err
+		},
 		"Do": func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error {
 			return c.Do(ctx, "key", nothing, redlock.WithTries(1))
 		},
@@ -63,8 +43,14 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 			return c.Lead(ctx, "key", nothing, redlock.WithTries(1))
 		},
 	}
-	for name, try := range tries {
-		begun[name] = func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error { _, err := try(c, ctx); return err }
+	for _, k := range append(kinds, slot) {
+		begun[k.name] = func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error {
+			_, err := k.lock(c, ctx, five, redlock.WithTries(1))
+			return err
+		}
+	}
+	for name, try := range tries() {
+		begun[name] = func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error { return try(c, ctx) }
 	}
 	others := map[string]call{
 		"Extend": func(_ *redlock.Client, l *redlock.Lock, ctx context.Context) error { return l.Extend(ctx) },
@@ -84,7 +70,7 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 	}
 	for situation, happens := range map[string]func(s *sim){
 		"taken": func(s *sim) {
-			for _, key := range []string{"key", "other", "third", "fourth", "fifth"} {
+			for _, key := range five {
 				s.do("SET", key, foreign)
 			}
 			for i := range 20 {
@@ -104,7 +90,7 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 					inSim(t, 5, func(t *testing.T, s *sim) {
 						c := s.open(redlock.WithOutageWait(0))
 						l := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
-						if name == "Lock" || name == "Do" { // nor does anything of this client stand in the way
+						if name == one.name || name == "Do" { // nor does anything of this client stand in the way
 							unlock(t, l)
 						}
 						happens(s)

@@ -31,7 +31,6 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 		{"a lease whose masters die", redlock.WithLease(5 * time.Second), die, true, expired},
 		{"masters that die before MaxHold", renewal(redlock.Renewal{MaxHold: time.Minute}), die, false, unreachable},
 		{"masters that die before MaxCount", renewal(redlock.Renewal{MaxCount: 9}), die, false, unreachable},
-		{"masters that die", redlock.WithTTL(5 * time.Second), die, false, unreachable},
 		{"masters that freeze", redlock.WithTTL(5 * time.Second), func(s *sim) { s.Freeze(0, 1, 2) }, false, unreachable},
 		{"masters that forget", redlock.WithTTL(5 * time.Second), func(s *sim) { s.do("FLUSHALL") }, false, expired},
 		{"a thief", redlock.WithTTL(5 * time.Second), func(s *sim) { s.do("SET", "key", "thief") }, false, taken},

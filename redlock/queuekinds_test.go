@@ -105,7 +105,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 				})
 				waiting := []*queuer{k.waits(s, out), k.waits(s, out), k.waits(s, out)}
 				s.Kill(0, 1, 2)
-				took := within(t, 6*time.Second, func() {
+				took := within(t, 4500*time.Millisecond, func() {
 					for _, q := range waiting {
 						<-q.done
 						wantExactly(t, q.err, redlock.ErrNoQuorum)

@@ -2,41 +2,11 @@ package redlock_test
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
 )
-
-// A raisedClock leaps a minute as soon as its client has begun a second round.
-type raisedClock struct {
-	client atomic.Pointer[redlock.Client]
-}
-
-func (c *raisedClock) Now() drift.Instant {
-	now := time.Now()
-	if client := c.client.Load(); client != nil && client.Stats().FencingRaises > 0 {
-		now = now.Add(time.Minute)
-	}
-	return drift.AtWithoutBoot(now.Sub(time.Unix(0, 0)), now)
-}
-
-func TestALockWhoseSecondRoundOutlastsItsValidityIsRolledBack(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		clock := &raisedClock{}
-		c := s.open(redlock.WithClock(clock), redlock.WithFencing())
-		clock.client.Store(c)
-		s.spread("key")
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		if err == nil || !strings.Contains(err.Error(), "no validity is left") {
-			t.Error(err)
-		}
-		s.wantNoLocks()
-	})
-}
 
 // The fences that are to be raised have given more since.
 func TestASecondRoundThatComesTooLateIsAFailure(t *testing.T) {

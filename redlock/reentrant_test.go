@@ -81,27 +81,6 @@ func TestAHeldKeyMayBeLockedAgainOnlyWithReentrancy(t *testing.T) {
 	})
 }
 
-func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		outer := mustLock(t, c, "key")
-		inner := again(t, c, outer)
-		unlock(t, outer)
-		time.Sleep(5 * time.Minute)
-		if err := inner.Verify(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := inner.Extend(t.Context()); err != nil {
-			t.Error(err)
-		}
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrTaken)
-		unlock(t, inner)
-		s.wantClean()
-	})
-}
-
 func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var lost atomic.Int32

@@ -92,26 +92,3 @@ func ExampleClient_LockAny_segments() {
 	// 30 1
 	// 30 several at once: true
 }
-
-func ExampleClient_LockAny() {
-	client, err := redlock.Open(masterURLs)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-
-	// A semaphore of two permits.
-	permits := []string{"export:1", "export:2"}
-	for range permits {
-		lock, err := client.LockAny(ctx, permits)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer func() { _ = lock.Unlock(ctx) }()
-	}
-	if _, err := client.TryLockAny(ctx, permits); errors.Is(err, redlock.ErrTaken) {
-		fmt.Println("two exports are running")
-	}
-	// Output: two exports are running
-}

@@ -226,22 +226,6 @@ func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 	}
 }
 
-func TestAHoldHasOneBeginningAndOneEndForAllHandles(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		n := new(listener)
-		c := s.open(redlock.WithTrace(n.trace()))
-		outer := mustLock(t, c, "key")
-		n.take()
-		inner := s.must(c.Lock(outer.Context(), "key", redlock.WithReentrancy()))
-		_ = outer.Unlock(t.Context())
-		_ = inner.Unlock(t.Context())
-		wantTold(t, n,
-			"begin lock key[] once=false", "wait lock key attempts=0 ok lock=true call 2",
-			"unlock ok asked=false quorum=true of hold 1",
-			"released unlocked held=0s renewals=0 lost=false hold 1", "unlock ok asked=true quorum=true of hold 1")
-	})
-}
-
 func TestAnAdoptionIsTold(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		n := new(listener)
@@ -386,7 +370,11 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 						count("call", i.Key, 1)
 						return nil
 					},
-					Wait:     func(i redlock.WaitInfo) { count("call", i.Key, -1) },
+					Wait: func(i redlock.WaitInfo) {
+						if count("call", i.Key, -1); (i.Lock == nil) != (i.Err != nil) {
+							t.Errorf("told of %v beside %v", i.Lock, i.Err)
+						}
+					},
 					Held:     func(_ context.Context, l *redlock.Lock) context.Context { count("hold", l.Key(), 1); return nil },
 					Released: func(i redlock.ReleasedInfo) { count("hold", i.Key, -1) },
 				}))

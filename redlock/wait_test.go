@@ -33,24 +33,6 @@ func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 	})
 }
 
-func TestAnOutageIsReportedNotWaitedOut(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.Kill(0, 1, 2)
-		var err error
-		took := within(t, 4100*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key") })
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		if took < 3*time.Second {
-			t.Errorf("gave up after %v: want 3s", took)
-		}
-		c2 := s.open(redlock.WithOutageWait(0))
-		within(t, 0, func() { _, err = c2.Lock(t.Context(), "key") })
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		s.Restart(true, 0, 1, 2)
-		s.wantClean()
-	})
-}
-
 // Who waits for a quorum hears of it, and the masters are dialled while somebody does: in the time of an
 // outage it matters little when that was noticed.
 func TestALockIsHadSoonAfterAnOutage(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,35 +221,6 @@ func TestAMajorityThatFreezesEndsALongWait(t *testing.T) {
 		within(t, 9*time.Second, func() { <-q.done })
 		wantExactly(t, q.err, redlock.ErrNoQuorum)
 		_ = held.Unlock(t.Context())
-	})
-}
-
-// One process with many callers must not starve another with one.
-func TestAProcessWithManyCallersSharesWithOneThatHasFew(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		many, few := s.open(), s.open()
-		var turns [2]atomic.Int64
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		defer cancel()
-		var wg sync.WaitGroup
-		for i, c := range []*redlock.Client{many, many, many, many, many, many, many, many, few} {
-			wg.Go(func() {
-				for ctx.Err() == nil {
-					l, err := c.Lock(ctx, "key")
-					if err != nil {
-						return
-					}
-					time.Sleep(time.Millisecond)
-					turns[i/8].Add(1)
-					_ = l.Unlock(t.Context())
-				}
-			})
-		}
-		wg.Wait()
-		if a, b := turns[0].Load(), turns[1].Load(); b*3 < a {
-			t.Errorf("%d turns for eight callers of one client, %d for the one of another", a, b)
-		}
 	})
 }
 

@@ -141,29 +141,3 @@ func TestAQuorumWithoutValidityLeftIsNoQuorum(t *testing.T) {
 		s.wantClean()
 	})
 }
-
-// Whoever competes with himself should not look for a neighbour.
-func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c, neighbour := s.open(), s.open()
-		mustLock(t, c, "key", redlock.WithOwner("web-1"))
-		for _, test := range []struct {
-			by   *redlock.Client
-			own  bool
-			says string
-		}{
-			{c, true, `taken by this client itself, "web-1" (token `}, {neighbour, false, `held by "web-1" (token `},
-		} {
-			_, err := test.by.TryLock(t.Context(), "key")
-			wantExactly(t, err, redlock.ErrTaken)
-			h, ok := errors.AsType[*redlock.Holder](err)
-			if !ok || h.Own != test.own || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("%v: want %q", err, test.says)
-			}
-			in, err := test.by.Inspect(t.Context(), "key")
-			if err != nil || in.Masters[0].Held.Own != test.own {
-				t.Errorf("inspected as %+v, %v", in.Masters[0].Held, err)
-			}
-		}
-	})
-}

@@ -95,35 +95,6 @@ func ExampleClient_Lock() {
 	// Output: held, and renewed until Unlock: report:7
 }
 
-func ExampleClient_TryLockAll() {
-	client, err := redlock.Open(masterURLs)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-
-	one, err := client.Lock(ctx, "seat:12")
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Both seats or none: one that is taken keeps us from both.
-	_, err = client.TryLockAll(ctx, []string{"seat:11", "seat:12"})
-	fmt.Println(errors.Is(err, redlock.ErrTaken))
-	if err := one.Unlock(ctx); err != nil {
-		log.Print(err)
-	}
-	both, err := client.LockAll(ctx, []string{"seat:11", "seat:12"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(both.Keys())
-	_ = both.Unlock(ctx)
-	// Output:
-	// true
-	// [seat:11 seat:12]
-}
-
 func ExampleClient_TryLockAny() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

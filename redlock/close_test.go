@@ -41,13 +41,10 @@ func TestCloseUnlocksWhatIsHeldAndEndsItsContexts(t *testing.T) {
 			wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
 		}
 		wantExactly(t, context.Cause(ctx), redlock.ErrLost, redlock.ErrClosed)
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrClosed)
-		_, err = c.Lock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrClosed)
-		_, err = c.Adopt(t.Context(), "key", "token")
-		wantExactly(t, err, redlock.ErrClosed)
-		wantExactly(t, c.Ready(t.Context()), redlock.ErrClosed)
+		for name, call := range callsOf(c) {
+			t.Log(name)
+			wantExactly(t, call(t.Context()), redlock.ErrClosed)
+		}
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

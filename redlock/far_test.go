@@ -30,12 +30,7 @@ func TestLocksAtMastersThatAreFarAway(t *testing.T) {
 					}
 					s.placeAway(func(i int) time.Duration { return trip + time.Duration(i)*time.Millisecond })
 					log := &logBuffer{}
-					c := s.open(redlock.WithTTL(30*time.Second), redlock.WithLogger(log.logger()))
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
-					if err := c.Ready(ctx); err != nil {
-						t.Fatal(err)
-					}
+					c := s.openReady(redlock.WithTTL(30*time.Second), redlock.WithLogger(log.logger()))
 					var callers sync.WaitGroup
 					for n := range 10 {
 						callers.Go(func() { lockFarAway(t, c, fmt.Sprint("key-", n), time.Duration(n)*131*time.Millisecond) })
@@ -83,16 +78,9 @@ func lockFarAway(t *testing.T, c *redlock.Client, key string, pause time.Duratio
 func TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway(t *testing.T) {
 	for _, trip := range []time.Duration{100 * time.Millisecond, 150 * time.Millisecond} {
 		inSim(t, 3, func(t *testing.T, s *sim) {
-			token, err := mustLock(t, s.open(), "key").HandOver()
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := handedOver(t, mustLock(t, s.open(), "key"))
 			s.placeAway(func(int) time.Duration { return trip })
-			l, err := s.open().Adopt(t.Context(), "key", token)
-			if err != nil {
-				t.Fatalf("%v away: %v", trip, err)
-			}
-			unlock(t, l)
+			unlock(t, s.must(s.open().Adopt(t.Context(), "key", token)))
 		})
 	}
 }
@@ -100,13 +88,10 @@ func TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway(t *testing.T) {
 // An adoption whose answers cannot come in time would use the token up for nothing.
 func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		token, err := mustLock(t, s.open(), "key", redlock.WithTTL(10*time.Second)).HandOver()
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := handedOver(t, mustLock(t, s.open(), "key", redlock.WithTTL(10*time.Second)))
 		s.placeAway(func(int) time.Duration { return 220 * time.Millisecond })
 		c := s.openReady()
-		_, err = c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second)) // it waits for 200 ms
+		_, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second)) // it waits for 200 ms
 		wantExactly(t, err, redlock.ErrNoQuorum)
 		time.Sleep(time.Second) // what was sent arrives
 		for i := range 3 {
@@ -114,11 +99,7 @@ func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 				t.Errorf("master %d has %q, want the token", i, stands)
 			}
 		}
-		l, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(10*time.Second)) // for 500 ms
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock(t, l)
+		unlock(t, s.must(c.Adopt(t.Context(), "key", token, redlock.WithTTL(10*time.Second)))) // for 500 ms
 	})
 }
 
@@ -129,12 +110,7 @@ func TestOperationsWaitForTheFarMasterOfTheQuorumThatIsUp(t *testing.T) {
 		s.placeAway(func(i int) time.Duration {
 			return []time.Duration{time.Millisecond, time.Millisecond, 400 * time.Millisecond}[i]
 		})
-		c := s.open(redlock.WithTTL(30 * time.Second))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := c.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		c := s.openReady(redlock.WithTTL(30 * time.Second))
 		time.Sleep(2 * time.Second)
 		s.Kill(1)
 		time.Sleep(2 * time.Second)

@@ -249,10 +249,7 @@ func TestWhoAdoptsGetsAHigherTokenAndWhoReentersTheSame(t *testing.T) {
 		}
 		unlock(t, inner)
 		f := l.Fence()
-		token, err := l.HandOver()
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := handedOver(t, l)
 		adopted, err := s.open().Adopt(t.Context(), "key", token, redlock.WithFencing())
 		if err != nil || adopted.Fence() <= f {
 			t.Fatalf("adopted with %d, want more than %d: %v", adopted.Fence(), f, err)

@@ -116,11 +116,7 @@ func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 // Where one master refuses all scripts, one that is slow to answer the probe is likely to do so, too.
 func TestNothingIsSetOnAMasterBeforeItsProbeIsAnsweredWhereAnotherRefusesEVAL(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		first := s.openAt(s.URLs())
-		if err := first.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		_ = first.Close()
+		_ = s.openReady().Close()
 		for _, m := range s.All[2:4] {
 			m.Refuse(only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"))
 		}

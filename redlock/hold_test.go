@@ -95,6 +95,16 @@ func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
 	}
 }
 
+// handedOver is the token of a lock that is handed over.
+func handedOver(t *testing.T, l *redlock.Lock) string {
+	t.Helper()
+	token, err := l.HandOver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 	t.Parallel()
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
@@ -178,10 +188,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 					}
 				})
 				began := time.Now()
-				token, err := l.HandOver()
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := handedOver(t, l)
 				if d := time.Since(began); d != test.late {
 					t.Errorf("handed over after %v: want when the masters had answered", d)
 				}
@@ -190,10 +197,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 				s.wantClean()
 
 				l = test.underWay(t, s, c)
-				within(t, 1250*time.Millisecond, func() { _, err = l.HandOver() }) // until the connections are given up
-				if err != nil {
-					t.Error(err)
-				}
+				within(t, 1250*time.Millisecond, func() { handedOver(t, l) }) // until the connections are given up
 				s.Thaw(0, 1, 2)
 			})
 		})
@@ -207,10 +211,7 @@ func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				c, taker := s.open(options...), s.open(options...)
-				token, err := mustLock(t, c, "key").HandOver()
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := handedOver(t, mustLock(t, c, "key"))
 				s.Ask(0, "SCRIPT", "FLUSH")
 				s.Ask(1, "SCRIPT", "FLUSH")
 				s.Freeze(0, 1)
@@ -227,20 +228,14 @@ func TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo(t *testing.T) {
 	for name, ends := range map[string]func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client){
 		"closed": func(_ *testing.T, _ *sim, _ *redlock.Lock, c *redlock.Client) { _ = c.Close() },
 		"handed on": func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client) {
-			token, err := l.HandOver()
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := handedOver(t, l)
 			unlock(t, s.must(c.Adopt(t.Context(), "key", token)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				taker := s.open()
-				token, err := mustLock(t, s.open(), "key").HandOver()
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := handedOver(t, mustLock(t, s.open(), "key"))
 				s.Kill(0, 1)
 				l := s.must(taker.Adopt(t.Context(), "key", token))
 				s.Restart(true, 0, 1)

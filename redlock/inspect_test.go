@@ -123,7 +123,7 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 		s.All[1].FlushAll()
 		s.Kill(2)
 		in := inspect(t, c, "key")
-		if m := in.Masters[0]; m.Held == nil || m.Held.Token != "thief" || m.Held.Owner != "" || m.Held.TTL >= 0 || m.Err != nil {
+		if m := in.Masters[0]; m.Held == nil || m.Held.Token != "thief" || m.Held.Owner != "" || m.Held.Own || m.Held.TTL >= 0 || m.Err != nil {
 			t.Errorf("%+v", m)
 		}
 		if m := in.Masters[1]; m.Held != nil || m.Err != nil {
@@ -133,7 +133,7 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		for _, m := range in.Masters[3:] {
-			if h := m.Held; h == nil || h.Token != l.Token() || h.Owner != "billing" || h.TTL != 6*time.Second || h.Type != "string" {
+			if h := m.Held; h == nil || h.Token != l.Token() || h.Owner != "billing" || !h.Own || h.TTL != 6*time.Second || h.Type != "string" {
 				t.Errorf("%+v", m)
 			}
 		}
@@ -149,31 +149,6 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 			t.Errorf("%s: want %s", in, want)
 		}
 		s.Restart(false, 2)
-	})
-}
-
-func TestInspectShowsReadersByTheMastersOwnClock(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.All[1].SetClockOffset(time.Hour)
-		for i := range 3 {
-			s.addReader(i, "key", "long", 5*time.Second)
-			s.addReader(i, "key", "short", 2*time.Second)
-			s.Ask(i, "PEXPIRE", "key", 5000)
-		}
-		in := inspect(t, c, "key")
-		for _, m := range in.Masters {
-			if len(m.Readers) != 2 || m.Held.Readers != 2 || m.Readers[0].Token != "long" || m.Readers[1].Token != "short" {
-				t.Fatalf("%+v", m)
-			}
-			if a, b := m.Readers[0].TTL, m.Readers[1].TTL; a != 5*time.Second || b != 2*time.Second {
-				t.Errorf("%v and %v are left", a, b)
-			}
-		}
-		time.Sleep(3 * time.Second)
-		if in = inspect(t, c, "key"); len(in.Holders) != 1 || in.Holders[0].Token != "long" {
-			t.Errorf("%+v", in.Holders)
-		}
 	})
 }
 

@@ -134,21 +134,3 @@ func ExampleLock_Unlock() {
 	}
 	// Output: released
 }
-
-func ExampleRWMutex_TryRLock() {
-	client, err := redlock.Open(masterURLs)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	table := client.RWMutex("table:rates")
-	writer, err := table.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = writer.Unlock(ctx) }()
-	_, err = table.TryRLock(ctx)
-	fmt.Println("a writer is at it:", errors.Is(err, redlock.ErrTaken))
-	// Output: a writer is at it: true
-}

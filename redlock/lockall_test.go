@@ -114,10 +114,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 func TestTheKeysOfASetCanBeAdoptedOneByOne(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, d := s.open(), s.open()
-		token, err := s.must(c.LockAll(t.Context(), []string{"a", "b"})).HandOver()
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := handedOver(t, s.must(c.LockAll(t.Context(), []string{"a", "b"})))
 		for _, key := range []string{"a", "b"} {
 			l := s.must(d.Adopt(t.Context(), key, token))
 			unlock(t, l)

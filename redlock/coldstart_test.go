@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -81,37 +80,4 @@ func TestTheFirstLockOverASharedPoolTakesTwoRoundTrips(t *testing.T) {
 		}
 		unlock(t, l)
 	})
-}
-
-func TestAFirstLockEndsWithItsContextAndItsClient(t *testing.T) {
-	for name, test := range map[string]struct {
-		end  func(c *redlock.Client, cancel func())
-		want []error
-	}{
-		"context": {func(_ *redlock.Client, cancel func()) { cancel() }, []error{context.Canceled}},
-		"client":  {func(c *redlock.Client, _ func()) { _ = c.Close() }, []error{redlock.ErrClosed}},
-	} {
-		for _, after := range []time.Duration{away / 2, away + away/2} { // in the dial, and in the handshake
-			t.Run(name+" after "+after.String(), func(t *testing.T) {
-				inColdSim(t, 5, func(t *testing.T, s *sim) {
-					c := s.guarded()
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					time.AfterFunc(after, func() { test.end(c, cancel) })
-					began := time.Now()
-					_, err := c.Lock(ctx, "key")
-					for _, want := range test.want {
-						if !errors.Is(err, want) {
-							t.Errorf("%v, want %v", err, want)
-						}
-					}
-					if took := time.Since(began); took > after+time.Second {
-						t.Errorf("ended after %v, %v after it should have", took, took-after)
-					}
-					time.Sleep(time.Second)
-					s.wantRolledBack("key")
-				})
-			})
-		}
-	}
 }

@@ -114,7 +114,9 @@ func (r *releasing) run(ctx context.Context) error {
 	}
 	if !r.yes {
 		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), explain.SentenceOf(in))
-		if err := app.Confirm(ctx, r.a, "the lock is left as it is", question, r.intention()); err != nil {
+		told := fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. "+
+			"Nobody gets in before the time that is left is over (%s).", term.Seconds(r.holder.TTL))
+		if err := app.Confirm(ctx, r.a, "the lock is left as it is", question, told); err != nil {
 			return err
 		}
 	}
@@ -166,13 +168,6 @@ func untouchable(h *redlock.Holder) error {
 		return fmt.Errorf("its value has none or more than %d bytes, and is not a lock's token", tokens.Max-1)
 	}
 	return nil
-}
-
-// intention says what is going to be done.
-func (r *releasing) intention() string {
-	return fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. "+
-		"Nobody gets in before the time that is left is over (%s).",
-		term.Seconds(r.holder.TTL))
 }
 
 // act takes the lock from its holder.

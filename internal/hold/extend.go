@@ -60,7 +60,7 @@ func (n *Handle) question(ctx context.Context, start func(h *Hold) *wire.Ask) (a
 func (h *Hold) startExtension(renewal bool) *wire.Ask {
 	h.extended, h.claim.Absent = true, 0
 	start := h.manager.now()
-	x := wire.Extension{Live: h, Over: &h.setting, Start: start}
+	x := wire.Extension{Live: h, Over: &h.setting, Start: start, Missing: &h.missed}
 	// A key that is missing on a majority has to be seen so by one extension. If its answers were lost, and
 	// it had set the key again, the next one would find it, whoever has had the lock in between (S6).
 	x.SetAgain = !h.unsure && h.missed.Swap(false)

@@ -165,9 +165,6 @@ func (h *Hold) Acquired() drift.Instant { return h.acquired }
 // Agreed is how many masters had agreed when the attempt was decided.
 func (h *Hold) Agreed() int { return int(h.life.agreed) }
 
-// Missed implements wire.Hold.
-func (h *Hold) Missed() { h.missed.Store(true) }
-
 // SendIfHeld implements wire.Hold.
 func (h *Hold) SendIfHeld(send func()) bool {
 	h.mu.Lock()

@@ -52,8 +52,8 @@ func readCode(a *Ask, f *fact, code any) ballot.Answer {
 		return refusal(f, &heldUnknown)
 	case code == any(int64(3)), a.op == OpExtend && code == any(int64(2)):
 		f.missing = true
-		if a.op == OpExtend && code == any(int64(3)) {
-			a.hold.Missed()
+		if a.missing != nil && code == any(int64(3)) {
+			a.missing.Store(true)
 		}
 		return ballot.Answer{Verdict: ballot.Refused}
 	}

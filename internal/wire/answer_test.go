@@ -20,16 +20,11 @@ import (
 func askedOf(op Op, k *Kind) *Ask {
 	w := New(Config{Ballots: ballot.Config{Group: &quorum.Group{Masters: make([]*pipeline.Pipeline, 1), Need: 1, Clock: drift.System()}}})
 	a := w.newAsk(op)
-	a.hold = anyHold{}
 	if k != nil {
 		a.kind, a.read = k, k.readGrant
 	}
 	return a
 }
-
-type anyHold struct{ Hold }
-
-func (anyHold) Missed() {}
 
 // A readAnswer is what is made of the master's call.
 type readAnswer struct {

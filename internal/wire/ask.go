@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
@@ -22,6 +23,8 @@ type Ask struct {
 	read func(a *Ask, f *fact, reply any) ballot.Answer
 	// TTL is what an extension has asked for.
 	TTL time.Duration
+	// missing is set where a master says so to an extension; nil: this is none.
+	missing *atomic.Bool
 
 	hold   Hold           // whose acquisition or extension this is; nil otherwise
 	kind   *Kind          // of an acquisition
@@ -48,9 +51,6 @@ type pilotPart struct {
 type Hold interface {
 	// SendIfHeld calls send if the hold has not ended. The release is not sent meanwhile.
 	SendIfHeld(send func()) bool
-	// Missed hears that a master has answered an extension that the key is missing. It is
-	// called under the round's lock.
-	Missed()
 }
 
 // newAsk takes an Ask from those that are free.
@@ -81,7 +81,7 @@ func (a *Ask) Hold() Hold { return a.hold }
 func (a *Ask) Free() {
 	clear(a.facts)
 	clear(a.args)
-	a.script, a.args, a.hold, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, 0
+	a.script, a.args, a.hold, a.missing, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, nil, 0
 	if a.clock != (clockCheck{}) {
 		a.clock = clockCheck{}
 	}

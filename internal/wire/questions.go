@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -63,8 +64,10 @@ type Extension struct {
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
-	// SetAgain: it sets the key again on masters where it is missing.
+	// SetAgain: it sets the key again on masters where it is missing. Otherwise Missing is set
+	// where a master says that.
 	SetAgain bool
+	Missing  *atomic.Bool
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }
@@ -82,7 +85,7 @@ func (x *Extension) third() any {
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(OpExtend)
-	a.hold, a.TTL = x.Live, c.TTL
+	a.hold, a.TTL, a.missing = x.Live, c.TTL, x.Missing
 	x.Over.Add()
 	a.Over = x.Over
 	if x.Decided != nil {

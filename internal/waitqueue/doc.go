@@ -8,7 +8,7 @@
 // # States
 //
 // A call that waits is a waiter, and is in one of these states. In each state it does one
-// thing. The result is an event, which leads to the next state (ways, in states.go).
+// thing. The result is an event, which leads to the next state (states.go).
 //
 //	inLocalQueue  other calls of this client have waited longer for the same key
 //	following     a reader before it has found that readers get in: asks all masters as well
@@ -28,9 +28,27 @@
 //	rechecking    the pilot's key may be stale: asks all masters for the lock
 //	elsewhere     one of several keys is wanted: tries some others, and goes to wait for another
 //
-// The end of the context or of the client ends the waiting, and so does an outage that lasts
-// too long. However it ends, a waiter leaves its queues, and passes on the calls that it has
-// not acted on.
+// The ways between them:
+//
+//	inLocalQueue -> seeking, probing, following
+//	following    -> acquired, inLocalQueue
+//	probing      -> acquired, placed, seeking, polling, unsubscribed
+//	seeking      -> asking, polling, unsubscribed
+//	unsubscribed -> acquired, seeking, inLocalQueue, elsewhere
+//	polling      -> acquired, seeking, inLocalQueue, elsewhere
+//	asking       -> signaled, myTurn, backoff, queued, rechecking, seeking
+//	placed       -> queued, rechecking, asking, polling, unsubscribed
+//	queued       -> signaled, myTurn, checking, seeking, elsewhere
+//	signaled     -> acquired, placed, seeking, inLocalQueue
+//	myTurn       -> acquired, placed, seeking, inLocalQueue
+//	backoff      -> myTurn
+//	checking     -> seeking, rechecking
+//	rechecking   -> acquired, seeking, inLocalQueue
+//	elsewhere    -> acquired, inLocalQueue
+//
+// From each of them the end of the context or of the client leads to ended, and so does an
+// outage that lasts too long. However it ends, a waiter leaves its queues, and passes on the
+// calls that it has not acted on.
 //
 // A call stands in the local queue of the key that is in its way, whatever it wants. Only the
 // first of a local queue asks the masters, so a client looks once for each key, however many of

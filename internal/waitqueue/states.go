@@ -1,6 +1,7 @@
 package waitqueue
 
-// A state is where a call that waits stands.
+// A state is where a call that waits stands. doc.go has the picture; a test compares it
+// with the table below.
 type state uint8
 
 // States.

@@ -49,8 +49,8 @@ func Report(out io.Writer, v any, err error) error {
 	return Silently(err)
 }
 
-// Confirm asks whoever sits at the terminal, after telling what is going to be done, each thing on lines of its own. The
-// error of a no tells what becomes of that.
+// Confirm asks whoever sits at the terminal, after telling what is going to be done, each thing on lines of its own.
+// The error of a no tells what becomes of that.
 func Confirm(ctx context.Context, a *App, no string, told ...string) error {
 	var b bytes.Buffer
 	for _, text := range told {

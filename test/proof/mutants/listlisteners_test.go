@@ -65,7 +65,7 @@ var ofListeners = []mutant{
 		name:    "an adoption with a patience for each question",
 		breaks:  "L3: an adoption takes the masters' timeout at the most",
 		edits:   []edit{{"internal/hold/adopt.go", "time.Now().Add(n.hold", "time.Now().Add(time.Hour + n.hold"}},
-		foundBy: simulation{"adoptions", history.Unbounded, 20},
+		foundBy: simulation{"adoptions", history.Unbounded, 40},
 	},
 	{
 		name:    "a hold that begins again when it is over",

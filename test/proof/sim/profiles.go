@@ -98,8 +98,11 @@ var profiles = []profile{
 	{"adoptions", func(p *Profile, d *dice) { // by several clients at once, over connections that break
 		p.Kinds = []weighted[Kind]{{HandOver, 3}, {Poll, 2}, {Pounce, 1}}
 		p.Keys, p.Clients, p.Poll = 1, 3, 3*time.Millisecond
-		p.Fencing = d.one(2)
+		p.Fencing = !d.one(4)
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 10, p.TTL/10, p.TTL/2
+		if p.Fencing { // an adoption may take two rounds, each of which takes most of the masters' timeout
+			p.SlowOneIn, p.SlowLeast, p.SlowMost = 2, 20*time.Millisecond, 45*time.Millisecond
+		}
 		p.CutOneIn, p.StraggleOneIn = 20, 2
 		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
 		p.Calls = 12

@@ -87,17 +87,6 @@ func closeClient(t *testing.T, c *redlock.Client) {
 	wantExactly(t, "TryLock on a closed client", err, redlock.ErrClosed)
 }
 
-// connected counts the masters that a client is connected to.
-func connected(c *redlock.Client) int {
-	n := 0
-	for _, r := range c.Masters() {
-		if r.Connected {
-			n++
-		}
-	}
-	return n
-}
-
 // awaitConnected waits until a client has found masters again.
 func awaitConnected(t *testing.T, c *redlock.Client, which ...int) {
 	t.Helper()

@@ -595,4 +595,40 @@ var ofTheGuard = []mutant{
 		edits:   []edit{{"internal/script/releasebatch.lua", "local waiting = redis.pcall(", "local waiting = redis.call("}},
 		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},
 	},
+	{
+		name:    "a declaration where the sighting may not be touched",
+		breaks:  "S1: nothing is declared over a sighting that stays",
+		edits:   []edit{{"internal/guard/init.lua", "redis.call('DEL', sighting, marker)", "redis.pcall('DEL', sighting, marker)"}},
+		foundBy: goTest{"./internal/guard", "TestNothingIsDeclaredWhereTheSightingMayNotBeTouched"},
+	},
+	{
+		name:    "one server that votes at two addresses",
+		breaks:  "S1: a server has one vote",
+		edits:   []edit{{"internal/guard/standing.go", "	if !first {\n", "	if false {\n"}},
+		foundBy: goTest{"./internal/guard", "TestOneServerAtTwoAddressesHasOneVote"},
+	},
+	{
+		name:    "a marker that expires",
+		breaks:  "S1: a master does not forget what it is known by",
+		edits:   []edit{{"internal/guard/dial.lua", "if not looks and redis.call('PTTL', marker) >= 0 then", "if false then"}},
+		foundBy: goTest{"./internal/guard", "TestAMarkerLosesAnExpiryThatSomebodyGaveIt"},
+	},
+	{
+		name:    "an adoption beside a lease of another",
+		breaks:  "S1 in strict: a lease outlives a key that a jump of the clock has deleted",
+		edits:   []edit{{"internal/script/guarded.lua", "local taken = any_leased(leases, false, from)", "local taken = not from and any_leased(leases, false)"}},
+		foundBy: goTest{"./internal/script", "TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption"},
+	},
+	{
+		name:    "a lease that an extension shortens",
+		breaks:  "S6: an extension never shortens what a master keeps",
+		edits:   []edit{{"internal/script/guarded.lua", "      ends = math.max(ends, math.abs(tonumber(redis.call('ZSCORE', lease, token) or 0) or 0))\n", ""}},
+		foundBy: goTest{"./internal/script", "TestALeaseEndsWithItsTTLAndIsNeverShortened"},
+	},
+	{
+		name:    "a grant by a clock that is ahead",
+		breaks:  "S1 in strict: a master whose clock is off writes nothing",
+		edits:   []edit{{"internal/script/guarded.lua", "(micros < least or micros > most)", "micros < least"}},
+		foundBy: goTest{"./internal/script", "TestWhereTheClocksDifferNothingIsWritten"},
+	},
 }

@@ -179,4 +179,40 @@ var ofReleases = []mutant{
 		edits:   []edit{{"internal/pipeline/errors.go", "	return slices.ContainsFunc(refusesToWrite,", "	return reply == \"\" && slices.ContainsFunc(refusesToWrite,"}},
 		foundBy: goTest{"./internal/wire", "TestAMasterThatRefusesToWriteHasNothingToRelease"},
 	},
+	{
+		name:    "a call that nobody needs any more, and that is sent",
+		breaks:  "S5: what was abandoned is not sent on the next connection",
+		edits:   []edit{{"internal/pipeline/session.go", "c.Owner.Abandoned(c) || c.Sent", "c.Sent"}},
+		foundBy: goTest{"./internal/pipeline", "TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain"},
+	},
+	{
+		name:    "a release that is kept for longer than its key lives",
+		breaks:  "a master that stays down gathers no releases without end",
+		edits:   []edit{{"internal/pipeline/supervise.go", "!c.mayRetry(now):", "!c.mayRetry(now.Add(-time.Hour)):"}},
+		foundBy: goTest{"./internal/pipeline", "TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown"},
+	},
+	{
+		name:    "refused releases that are sent again without a longer pause",
+		breaks:  "progress: masters that refuse to write are not loaded with releases",
+		edits:   []edit{{"internal/pipeline/postponed.go", "leastPostponed<<c.refusals", "leastPostponed"}},
+		foundBy: goTest{"./internal/pipeline", "TestARefusedCallIsSentAgainAfterPausesThatDouble"},
+	},
+	{
+		name:    "a refused release that waits beyond its time",
+		breaks:  "progress: a release that is refused ends in time",
+		edits:   []edit{{"internal/pipeline/postponed.go", "	if !c.mayRetry(due) {", "	if !c.mayRetry(time.Now()) {"}},
+		foundBy: goTest{"./internal/pipeline", "TestARefusedCallIsGivenUpWhenItIsNotKeptAnyLonger"},
+	},
+	{
+		name:    "refused releases that fill the queue",
+		breaks:  "progress: masters that refuse to write fill no queue",
+		edits:   []edit{{"internal/pipeline/postponed.go", " || len(p.postponed.calls) >= p.cfg.QueueLimit/2", ""}},
+		foundBy: goTest{"./internal/pipeline", "TestPostponedCallsTakeHalfOfTheQueueAtMost"},
+	},
+	{
+		name:    "refused releases that Close forgets",
+		breaks:  "each call is completed once, and by Close at the latest",
+		edits:   []edit{{"internal/pipeline/postponed.go", "	over := p.postponed.calls\n	p.postponed.calls = nil\n", "	var over []pausing\n	p.postponed.calls = nil\n"}},
+		foundBy: goTest{"./internal/pipeline", "TestPostponedCallsEndWithThePipeline"},
+	},
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // newTestHold is what is held of a client whose masters cannot be reached, with so much
@@ -112,5 +114,27 @@ func TestNoRenewalIsPlannedBeyondItsBounds(t *testing.T) {
 				t.Errorf("a renewal is planned: %v, want %v", planned, test.want)
 			}
 		})
+	}
+}
+
+// Two extensions may be under way. The one that began first may be concluded last (S6).
+func TestAnExtensionThatBeganEarlierShortensNoHold(t *testing.T) {
+	h, _, now := newTestHold(t, 30*time.Second, 10*time.Second)
+	held := time.Now()
+	at := func(d time.Duration) drift.Instant { return drift.At(d, d, held.Add(d)) }
+	conclude := func(began time.Duration) time.Duration {
+		ask := &wire.Ask{TTL: 30 * time.Second}
+		ask.Start = at(began)
+		if f := h.conclude(ask, &wire.Result{Outcome: quorum.Granted}, nil, now); f != nil {
+			t.Fatalf("an extension that was granted: %+v", f)
+		}
+		return h.life.remaining(now)
+	}
+	later := conclude(15 * time.Second)
+	if later <= 10*time.Second {
+		t.Fatalf("an extension left %v", later)
+	}
+	if left := conclude(5 * time.Second); left != later {
+		t.Errorf("an earlier extension left %v, want %v", left, later)
 	}
 }

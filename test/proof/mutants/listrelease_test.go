@@ -215,4 +215,16 @@ var ofReleases = []mutant{
 		edits:   []edit{{"internal/pipeline/postponed.go", "	over := p.postponed.calls\n	p.postponed.calls = nil\n", "	var over []pausing\n	p.postponed.calls = nil\n"}},
 		foundBy: goTest{"./internal/pipeline", "TestPostponedCallsEndWithThePipeline"},
 	},
+	{
+		name:    "an earlier extension that shortens the hold",
+		breaks:  "S6: an extension never shortens a hold",
+		edits:   []edit{{"internal/hold/extend.go", "case validity-took > h.life.remaining(now):", "case true:"}},
+		foundBy: goTest{"./internal/hold", "TestAnExtensionThatBeganEarlierShortensNoHold"},
+	},
+	{
+		name:    "a hold that is over and is joined",
+		breaks:  "S7: a hold that is over is held by nobody",
+		edits:   []edit{{"internal/hold/handle.go", "	case in.unusable() != nil:\n		return false, Over\n	case h.claim.Kind", "	case h.claim.Kind"}},
+		foundBy: goTest{"./internal/hold", "TestTheLastHandleReleases"},
+	},
 }

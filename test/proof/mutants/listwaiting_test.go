@@ -484,4 +484,40 @@ var ofTheWaiting = []mutant{
 		edits:   []edit{{"contrib/prometheus/trace.go", "if !err.Planned {", "if true {"}},
 		foundBy: goTest{"./contrib/prometheus", "TestAHoldThatEndsAsPlannedIsNoLoss"},
 	},
+	{
+		name:    "waiting in vain that only the first is told",
+		breaks:  "progress: an outage is told to who waits",
+		edits:   []edit{{"internal/waitqueue/localqueue.go", "p.others(func(other *ticket) { other.err = err })", "p.others(func(*ticket) {})"}},
+		foundBy: goTest{"./internal/waitqueue", "TestWhenWaitingIsInVainAllInTheLineAreTold"},
+	},
+	{
+		name:    "a reader that overtakes the readers who wait",
+		breaks:  "fairness: a client serves its calls in the order in which they came",
+		edits:   []edit{{"internal/waitqueue/localqueue.go", " || want.Kind == wire.Reader && q.byKey[ReadersPrefix+key] != nil {", " || want.Kind == wire.Reader && false {"}},
+		foundBy: goTest{"./internal/waitqueue", "TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant"},
+	},
+	{
+		name:    "a pause in an outage that wants no master",
+		breaks:  "progress: after an outage a lock is had at once",
+		edits:   []edit{{"internal/waitqueue/pause.go", "	r.cfg.Voters.AddWaiting(1)\n	defer r.cfg.Voters.AddWaiting(-1)\n", ""}},
+		foundBy: goTest{"./internal/waitqueue", "TestMastersAreWantedDuringAPauseInAnOutage"},
+	},
+	{
+		name:    "a quorum that began once and ends every pause",
+		breaks:  "progress: masters that come back are not asked by everybody in one moment",
+		edits:   []edit{{"internal/waitqueue/pause.go", "	o.asked = time.Now() // the attempt follows\n", ""}},
+		foundBy: goTest{"./internal/waitqueue", "TestOnlyTheBeginningOfAQuorumEndsAPause"},
+	},
+	{
+		name:    "a hub that subscribes after Close",
+		breaks:  "nothing is left behind",
+		edits:   []edit{{"internal/waitqueue/hub.go", "	if h.closed {\n", "	if false {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAfterCloseNothingIsSubscribed"},
+	},
+	{
+		name:    "a lost subscription that counts as heard",
+		breaks:  "progress: after a gap in the subscription a waiter looks at once",
+		edits:   []edit{{"internal/waitqueue/hub.go", "		l.up, l.ready = false, make(chan struct{})\n", ""}},
+		foundBy: goTest{"./internal/waitqueue", "TestASubscriptionIsMadeAgainWhenItIsLost"},
+	},
 }

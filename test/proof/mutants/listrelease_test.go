@@ -227,4 +227,10 @@ var ofReleases = []mutant{
 		edits:   []edit{{"internal/hold/handle.go", "	case in.unusable() != nil:\n		return false, Over\n	case h.claim.Kind", "	case h.claim.Kind"}},
 		foundBy: goTest{"./internal/hold", "TestTheLastHandleReleases"},
 	},
+	{
+		name:    "one renewal more than the bound",
+		breaks:  "a bounded hold is not renewed beyond its bound",
+		edits:   []edit{{"internal/hold/renew.go", "h.renewal.count >= o.MaxCount", "h.renewal.count > o.MaxCount"}},
+		foundBy: goTest{"./internal/hold", "TestNoRenewalIsPlannedBeyondItsBounds"},
+	},
 }

@@ -520,4 +520,16 @@ var ofTheWaiting = []mutant{
 		edits:   []edit{{"internal/waitqueue/hub.go", "		l.up, l.ready = false, make(chan struct{})\n", ""}},
 		foundBy: goTest{"./internal/waitqueue", "TestASubscriptionIsMadeAgainWhenItIsLost"},
 	},
+	{
+		name:    "a renewal that waits for all that is left",
+		breaks:  "S6: a held lock is renewed",
+		edits:   []edit{{"internal/hold/renew.go", "AnswerTimeout(h.claim.TTL), left/4)", "AnswerTimeout(h.claim.TTL), left)"}},
+		foundBy: goTest{"./internal/hold", "TestARenewalWaitsForAQuarterOfTheValidityThatIsLeft"},
+	},
+	{
+		name:    "a clock that was set forward and counts as slow masters",
+		breaks:  "an attempt whose clock was set says so",
+		edits:   []edit{{"internal/hold/attempt.go", "step >= leastStep {", "false && step >= leastStep {"}},
+		foundBy: goTest{"./internal/hold", "TestAnAttemptDuringWhichTheClockIsSetSaysSo"},
+	},
 }

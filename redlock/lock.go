@@ -68,9 +68,9 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 }
 
 // Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
-// still held the lock when it was asked. Masters that had lost the key get it again by
-// the extension after one that succeeded, and count from the next on. It waits for ctx,
-// the masters' timeout and the remaining validity at the most.
+// still held the lock when it was asked. Masters that had lost the key get it again,
+// and count from the next extension on. It waits for ctx, the masters' timeout
+// and the remaining validity at the most.
 //
 // An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and
 // ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered: then the

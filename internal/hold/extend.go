@@ -60,11 +60,7 @@ func (n *Handle) question(ctx context.Context, start func(h *Hold) *wire.Ask) (a
 func (h *Hold) startExtension(renewal bool) *wire.Ask {
 	h.extended, h.claim.Absent = true, 0
 	start := h.manager.now()
-	x := wire.Extension{Live: h, Over: &h.setting, Start: start, Missing: &h.missed}
-	// A key that is missing on a majority has to be seen so by one extension. If its answers were lost, and
-	// it had set the key again, the next one would find it, whoever has had the lock in between (S6).
-	x.SetAgain = !h.unsure && h.missed.Swap(false)
-	h.unsure = true
+	x := wire.Extension{Live: h, Over: &h.setting, Start: start}
 	// A renewal may wait in the pipelines for as long as the hold is valid.
 	x.Wait = max(h.manager.AnswerTimeout(h.claim.TTL), h.life.remaining(start))
 	if renewal {
@@ -106,9 +102,6 @@ func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.
 		return ask.Failure(h.name, quorum.NoQuorum, cause, took)
 	case ask.Op() == wire.OpVerify:
 		return nil
-	}
-	h.unsure = false
-	switch {
 	case validity <= took:
 		f := ask.Failure(h.name, quorum.NoQuorum, cause, took)
 		f.Note = "the answers took so long that they prolong nothing"

@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -34,13 +33,10 @@ type Hold struct {
 
 	setting quorum.Count // questions that may set or prolong the keys, until all masters have answered
 
-	index  int32 // in the renewer's heap, guarded by its mutex; notScheduled if it is not there
-	late   bool  // lost, and in the heap for its release alone; guarded by the renewer's mutex
-	sent   bool  // the release has been sent; guarded by mu
-	unsure bool  // an extension was sent after the last that was granted; guarded by mu
-
-	missed   atomic.Bool // a master has the key no more; an extension may set it again
-	extended bool        // an extension was sent: keys may outlive the TTL; guarded by mu
+	index    int32 // in the renewer's heap, guarded by its mutex; notScheduled if it is not there
+	late     bool  // lost, and in the heap for its release alone; guarded by the renewer's mutex
+	sent     bool  // the release has been sent; guarded by mu
+	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
 }
 
 // Options say how a hold is named and renewed. They do not change after they are given.

@@ -52,9 +52,6 @@ func readCode(a *Ask, f *fact, code any) ballot.Answer {
 		return refusal(f, &heldUnknown)
 	case code == any(int64(3)), a.op == OpExtend && code == any(int64(2)):
 		f.missing = true
-		if a.missing != nil && code == any(int64(3)) {
-			a.missing.Store(true)
-		}
 		return ballot.Answer{Verdict: ballot.Refused}
 	}
 	return ballot.Answer{}

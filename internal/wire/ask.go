@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
@@ -23,8 +22,6 @@ type Ask struct {
 	read func(a *Ask, f *fact, reply any) ballot.Answer
 	// TTL is what an extension has asked for.
 	TTL time.Duration
-	// missing is set where a master says so to an extension; nil: this is none.
-	missing *atomic.Bool
 
 	hold   Hold           // whose acquisition or extension this is; nil otherwise
 	kind   *Kind          // of an acquisition
@@ -81,7 +78,7 @@ func (a *Ask) Hold() Hold { return a.hold }
 func (a *Ask) Free() {
 	clear(a.facts)
 	clear(a.args)
-	a.script, a.args, a.hold, a.missing, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, nil, 0
+	a.script, a.args, a.hold, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, 0
 	if a.clock != (clockCheck{}) {
 		a.clock = clockCheck{}
 	}

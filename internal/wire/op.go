@@ -8,7 +8,7 @@ type Op uint8
 // Ops.
 const (
 	OpLock    Op = iota
-	OpExtend     // it may also set the key again where it is missing
+	OpExtend     // also sets the key again where it is missing
 	OpAdopt      // an acquisition of what was handed over
 	OpVerify     //
 	OpRelease    //
@@ -33,7 +33,8 @@ func (op Op) rules() ballot.Rules {
 	r := ballot.Rules{Votes: op.votes(), All: op == OpHolder || op == OpInspect, Persist: op == OpRelease}
 	switch op {
 	case OpExtend, OpAdopt, OpVerify, OpRelease:
-		// A lock that is gone is told as lost at once, and not when its validity is over.
+		// An extension that was decided before all have said that the key is gone has set it again by then:
+		// the next one would find it.
 		r.Gone = true
 	}
 	return r

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -64,10 +63,6 @@ type Extension struct {
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
-	// SetAgain: it sets the key again on masters where it is missing. Otherwise Missing is set
-	// where a master says that.
-	SetAgain bool
-	Missing  *atomic.Bool
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }
@@ -75,17 +70,10 @@ type Extension struct {
 // argSetAgain: the extension script sets the key again where it is missing.
 var argSetAgain any = "1"
 
-func (x *Extension) third() any {
-	if x.SetAgain {
-		return argSetAgain
-	}
-	return argUnused
-}
-
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(OpExtend)
-	a.hold, a.TTL, a.missing = x.Live, c.TTL, x.Missing
+	a.hold, a.TTL = x.Live, c.TTL
 	x.Over.Add()
 	a.Over = x.Over
 	if x.Decided != nil {
@@ -96,11 +84,11 @@ func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a.Command.Key = c.id()
 	switch {
 	case w.scripted(c):
-		a.extendScripted(c, x)
+		a.extendScripted(c, x.Wait)
 	case c.Kind == Reader:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), x.third(), w.longest)
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain, w.longest)
 	default:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), x.third())
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain)
 	}
 	return a
 }

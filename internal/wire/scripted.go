@@ -69,9 +69,9 @@ func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
 	a.evalScripted(c, c.scriptedAcquire(), third, floor, wait)
 }
 
-func (a *Ask) extendScripted(c *Claim, x *Extension) {
+func (a *Ask) extendScripted(c *Claim, wait time.Duration) {
 	a.read = readScriptedCode
-	a.evalScripted(c, c.Kind.scripted.extend, x.third(), c.Fence, x.Wait)
+	a.evalScripted(c, c.Kind.scripted.extend, argSetAgain, c.Fence, wait)
 }
 
 // evalScripted asks by such a script. third is its third argument, number the token to give

@@ -165,7 +165,7 @@ var general = []mutant{
 		breaks:  "S6: an extension counts only masters that still held the key",
 		edits:   []edit{{"internal/wire/answer.go", "	case code == any(int64(1)):\n", "	case code == any(int64(1)), a.op == OpExtend && code == any(int64(2)):\n"}},
 		model:   model.CountReset,
-		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortGetsItAgainAndCountsFromTheNextExtensionOn"},
+		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn"},
 	},
 	{
 		name:   "a quarantined master counted in an extension",

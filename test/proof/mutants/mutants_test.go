@@ -77,6 +77,9 @@ func TestEachMutantIsFound(t *testing.T) {
 			}
 		}
 	}
+	if len(clean) == 0 {
+		t.Fatalf("no mutant that is to run is called %q", *only)
+	}
 	t.Run("mutants", func(t *testing.T) {
 		for i := range mutants {
 			m := &mutants[i]

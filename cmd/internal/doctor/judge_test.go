@@ -3,6 +3,7 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -331,6 +332,65 @@ func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
 		found := found(facts)
 		if coded(found, "clock-set").What != "" {
 			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// A wrong word sends somebody at night to the wrong place.
+func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
+	t.Parallel()
+	const unreachable = "warning unreachable"
+	busy := redis.Error("BUSY Redis is busy running a script.")
+	for _, test := range []struct {
+		name   string
+		change func(f *Facts)
+		want   string   // severity and code of each finding
+		says   []string // each by some finding
+		never  []string // by none
+	}{
+		{"a script that does not end", func(f *Facts) {
+			f.Info, f.InfoErr, f.Config, f.ConfigErr = nil, busy, nil, busy
+			f.Told.Marker, f.Told.MarkerErr, f.Refuses = guard.Marker{}, busy, &explain.WriteError{Err: busy}
+		}, "serious refuses-writes, warning info-denied, note persistence-unknown",
+			[]string{"runs a script that does not end", "End the script on it: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
+			[]string{"ACL", "denied", "+info", "+config"}},
+		{"no room for a client", func(f *Facts) {
+			down(f, &pipeline.DownError{Cause: &pipeline.ConfigError{What: "handshake", Err: redis.Error("ERR max number of clients reached")}})
+		}, unreachable, []string{"refuses us: no session (the master is up): handshake: ERR max number of clients reached", "Raise maxclients on it"},
+			[]string{"credentials", "Start it"}},
+		{"the append-only file fails", func(f *Facts) {
+			f.Refuses = &explain.WriteError{Err: redis.Error("MISCONF Errors writing to the AOF file: No space left on device")}
+		}, "serious refuses-writes", []string{"cannot save its data", "Mend the disk of it. Where snapshots alone fail (not the append-only file)"}, nil},
+		{"eviction", func(f *Facts) { f.Info["maxmemory_policy"] = "allkeys-lru" },
+			"serious may-evict", []string{"CONFIG SET maxmemory-policy noeviction"}, []string{"reconnect", "restart"}},
+		{"a replica", func(f *Facts) {
+			f.Info["role"], f.Told.Info.Role = "slave", "slave"
+			f.Told.Marker.Verdict, f.Told.Marker.Since = guard.Restarted, looktest.Millis(0) // it has its master's
+		}, "serious not-master", []string{"is a replica (role slave)", "make it one: REPLICAOF NO ONE"}, []string{"restarted"}},
+		{"a name that nobody knows", func(f *Facts) {
+			down(f, &pipeline.DownError{Cause: &net.DNSError{Err: "no such host", Name: "redis-7", IsNotFound: true}})
+		}, unreachable, []string{"is down: no such host", "Mend the name of it in the list, or what resolves it."}, []string{"Start"}},
+		{"a port of HTTP", func(f *Facts) {
+			down(f, &pipeline.DownError{Cause: fmt.Errorf("handshake: %w", pipeline.ErrProtocol)})
+		}, unreachable, []string{"List the port of a Redis in the place of it: something else answers there."}, []string{"Start"}},
+	} {
+		facts := healthy(5)
+		test.change(&facts[1])
+		var got []string
+		var text strings.Builder
+		for _, f := range found(facts) {
+			got = append(got, f.Severity.String()+" "+f.Code)
+			text.WriteString(f.What + "\n" + f.Why + "\n" + f.Do + "\n")
+		}
+		ok := strings.Join(got, ", ") == test.want
+		for _, wanted := range test.says {
+			ok = ok && strings.Contains(text.String(), wanted)
+		}
+		for _, wrong := range test.never {
+			ok = ok && !strings.Contains(text.String(), wrong)
+		}
+		if !ok {
+			t.Errorf("%s: %q, want %q, with %q and without %q in\n%s", test.name, got, test.want, test.says, test.never, text.String())
 		}
 	}
 }

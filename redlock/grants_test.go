@@ -85,13 +85,16 @@ func TestAMasterThatDoesNotAnswerInTimeIsSaidToGrantNothing(t *testing.T) {
 	})
 }
 
+// refusals keep a user from releasing what it sets, by why the master does not vote.
+var refusals = map[string]func(cmd string) string{
+	"it refuses EVAL":           only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"),
+	"its marker cannot be read": only("NOPERM this user has no permissions to access one of the keys used as arguments", "HMGET"),
+}
+
 // The key would stay for its TTL, in the way of all others: who may not run scripts, or read the marker, cannot
 // release it.
 func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
-	for want, refused := range map[string]func(cmd string) string{
-		"it refuses EVAL":           only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"),
-		"its marker cannot be read": only("NOPERM this user has no permissions to access one of the keys used as arguments", "HMGET"),
-	} {
+	for want, refused := range refusals {
 		inSim(t, 3, func(t *testing.T, s *sim) {
 			for _, m := range s.All {
 				m.Refuse(refused)
@@ -113,21 +116,23 @@ func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 	}
 }
 
-// Where one master refuses all scripts, one that is slow to answer the probe is likely to do so, too.
-func TestNothingIsSetOnAMasterBeforeItsProbeIsAnsweredWhereAnotherRefusesEVAL(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		_ = s.openReady().Close()
-		for _, m := range s.All[2:4] {
-			m.Refuse(only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"))
-		}
-		s.Freeze(2)
-		c := s.openAt(s.URLs())
-		l := mustLock(t, c, "key")
-		s.Thaw(2)
-		time.Sleep(5 * time.Second)
-		unlock(t, l)
-		if n := s.All[2].Commands()["SET"]; n != 0 {
-			t.Errorf("%d locks were set on it", n)
-		}
-	})
+// Where one master refuses that, one that is slow to answer the guard is likely to do so, too.
+func TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses(t *testing.T) {
+	for why, refused := range refusals {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			_ = s.openReady().Close()
+			for _, m := range s.All[2:4] {
+				m.Refuse(refused)
+			}
+			s.Freeze(2)
+			c := s.openAt(s.URLs())
+			l := mustLock(t, c, "key")
+			s.Thaw(2)
+			time.Sleep(5 * time.Second)
+			unlock(t, l)
+			if n := s.All[2].Commands()["SET"]; n != 0 {
+				t.Errorf("%s: %d locks were set on it", why, n)
+			}
+		})
+	}
 }

@@ -70,12 +70,13 @@ func TestALockIsHadSoonAfterAQuarantine(t *testing.T) {
 				had := make(chan time.Time, 1)
 				go func() {
 					l, err := c.Lock(t.Context(), "key", opts...)
-					had <- time.Now()
+					at := time.Now()
 					if err != nil {
 						t.Error(err)
-						return
+					} else {
+						unlock(t, l)
 					}
-					unlock(t, l)
+					had <- at // the client is closed behind it
 				}()
 				time.Sleep(time.Second)
 				why := c.Masters()[2].Why

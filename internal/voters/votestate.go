@@ -112,11 +112,12 @@ func (g *Monitor) Excluded() quorum.MasterSet {
 // yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() quorum.MasterSet {
 	var refused, foreign, unjudged quorum.MasterSet
-	// Who refuses scripts does so on all masters, as a rule: so nothing is set before one has answered the probe.
+	// Who refuses scripts, or the marker, does so on all masters, as a rule: so nothing is set before one has
+	// answered the probe.
 	anybody, denied := false, false
 	for i := range g.masters {
 		w := &g.masters[i]
-		anybody, denied = anybody || w.probed, denied || w.facts.Refused.Scripts()
+		anybody, denied = anybody || w.probed, denied || w.facts.Refused.Scripts() || isRefusal(w.facts.MarkerErr)
 	}
 	unprobed := func(i int) {
 		if !g.masters[i].probed && (denied || !anybody) && !g.trusting {

@@ -406,7 +406,13 @@ var ofTheGuard = []mutant{
 		name:    "a lock on a master before its probe is answered",
 		breaks:  "nothing is set where nobody could release it",
 		edits:   []edit{{"internal/voters/votestate.go", "(denied || !anybody) && !g.trusting {", "!anybody && !g.trusting {"}},
-		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItsProbeIsAnsweredWhereAnotherRefusesEVAL"},
+		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses"},
+	},
+	{
+		name:    "a lock on a master before its marker is read, where another's cannot be",
+		breaks:  "nothing is set where nobody could release it",
+		edits:   []edit{{"internal/voters/votestate.go", " || isRefusal(w.facts.MarkerErr)\n", "\n"}},
+		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses"},
 	},
 	{
 		name:    "an adoption while a slow client declares",

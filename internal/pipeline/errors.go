@@ -50,7 +50,9 @@ func (e *DownError) Error() string {
 	return fmt.Sprintf("%v: %v", ErrDown, e.Cause)
 }
 
-func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
+// Is and Unwrap are asked for each call to a master that is down: a list would be made for each.
+func (e *DownError) Is(target error) bool { return target == ErrDown }
+func (e *DownError) Unwrap() error        { return e.Cause }
 
 // A ConfigError is a refusal by a master that is up: a wrong password, a missing
 // permission, a wrong database, a TLS handshake that fails. Waiting does not help, except where

@@ -67,8 +67,8 @@ type lockOptions struct {
 	ttl     time.Duration
 	hold    hold.Options
 	backoff func(attempt int) time.Duration
-	tries   int32         // 0: as long as it takes
 	wait    time.Duration // 0: as long as it takes
+	tries   int32         // 0: as long as it takes
 	ttlBy   ttlOption
 	reenter bool
 	fair    bool

@@ -19,6 +19,9 @@ import (
 // patiently is for a busy machine: else holders lose their locks.
 var patiently = pool.WithCommandTimeout(300 * time.Millisecond)
 
+// shared is the MaxTTL of lists that meet: less of it, and holders on a busy machine lose their locks by themselves.
+const shared = 2 * time.Second
+
 // of is a client of these masters.
 func (p *processes) of(level redlock.GuardLevel, maxTTL time.Duration, urls []string, opts ...redlock.Option) *redlock.Client {
 	p.t.Helper()
@@ -75,8 +78,8 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorum(t *testing.T) {
 			t.Run(string(level)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				p := startProcesses(t, n[1])
-				l := holds(t, p.of(level, time.Second, p.urls[:n[0]]))
-				refusedFor(t, 5*time.Second, l, p.of(level, time.Second, p.urls))
+				l := holds(t, p.of(level, shared, p.urls[:n[0]]))
+				refusedFor(t, 5*time.Second, l, p.of(level, shared, p.urls))
 			})
 		}
 	}
@@ -89,10 +92,10 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *t
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			p := startProcesses(t, 3)
-			l := holds(t, p.of(level, time.Second, p.urls[:1]))
+			l := holds(t, p.of(level, shared, p.urls[:1]))
 			var away atomic.Bool
 			var conns atomic.Pointer[net.Conn]
-			c := p.of(level, time.Second, p.urls, redlock.WithPool(patiently, pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c := p.of(level, shared, p.urls, redlock.WithPool(patiently, pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 				if addr != p.servers[0].Addr() {
 					return new(net.Dialer).DialContext(ctx, network, addr)
 				}
@@ -120,12 +123,12 @@ func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			p := startProcesses(t, 7)
-			l := holds(t, p.of(level, time.Second, p.urls[:3]))
+			l := holds(t, p.of(level, shared, p.urls[:3]))
 			reached := []string{p.urls[0], p.urls[3], p.urls[4], p.urls[5], p.urls[6]}
-			if err := p.of(level, time.Second, reached).InitForce(context.Background()); err != nil {
+			if err := p.of(level, shared, reached).InitForce(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			refusedFor(t, 5*time.Second, l, p.of(level, time.Second, p.urls[:5]))
+			refusedFor(t, 5*time.Second, l, p.of(level, shared, p.urls[:5]))
 		})
 	}
 }

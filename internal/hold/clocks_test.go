@@ -64,9 +64,7 @@ func alone(t *testing.T, clock drift.Clock) *Manager {
 
 // Who reads the clock and then waits for the mutex decides by a time that is over (S7).
 func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
-	clock := &fakeClock{}
-	manager := alone(t, clock)
-	wanted := &Handle{hold: newLease(manager, time.Hour)}
+	var wanted *Handle
 	for name, decide := range map[string]func(h *Hold, n *Handle){
 		"Handle.Remaining": func(_ *Hold, n *Handle) { n.Remaining() },
 		"Hold.Remaining":   func(h *Hold, _ *Handle) { h.Remaining() },
@@ -76,10 +74,13 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 		"Extend":           func(_ *Hold, n *Handle) { n.Extend(t.Context()) },
 		"Release":          func(_ *Hold, n *Handle) { n.end() },
 		"HandOver":         func(_ *Hold, n *Handle) { n.HandOver() },
-		"renewer.look":     func(h *Hold, _ *Handle) { manager.renewer.look(h) },
-		"renewer.replan":   func(h *Hold, _ *Handle) { manager.renewer.replan(h) },
-		"renewer.add":      func(h *Hold, _ *Handle) { manager.renewer.add(h) },
+		"renewer.look":     func(h *Hold, _ *Handle) { h.manager.renewer.look(h) },
+		"renewer.replan":   func(h *Hold, _ *Handle) { h.manager.renewer.replan(h) },
+		"renewer.add":      func(h *Hold, _ *Handle) { h.manager.renewer.add(h) },
 	} {
+		clock := &fakeClock{} // which nobody else reads
+		manager := alone(t, clock)
+		wanted = &Handle{hold: newLease(manager, time.Hour)}
 		h := newLease(manager, time.Millisecond)
 		if name != "renewer.add" {
 			h.life.state, h.life.validity = held, time.Millisecond // nobody looks after it

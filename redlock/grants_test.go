@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // A look finds it out, 5 s later at the most.
@@ -85,10 +88,13 @@ func TestAMasterThatDoesNotAnswerInTimeIsSaidToGrantNothing(t *testing.T) {
 	})
 }
 
-// refusals keep a user from releasing what it sets, by why the master does not vote.
+const noAccess = "NOPERM this user has no permissions to access one of the keys used as arguments"
+
+// refusals keep a user from releasing what it sets, by why the master does not vote. Without INFO no marker is read.
 var refusals = map[string]func(cmd string) string{
 	"it refuses EVAL":           only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"),
-	"its marker cannot be read": only("NOPERM this user has no permissions to access one of the keys used as arguments", "HMGET"),
+	"its marker cannot be read": only(noAccess, "HMGET"),
+	"it refuses GET":            only(noAccess, "GET", "INFO"),
 }
 
 // The key would stay for its TTL, in the way of all others: who may not run scripts, or read the marker, cannot
@@ -113,6 +119,33 @@ func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each connection is judged anew, and until then it is as the one before.
+func TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses(t *testing.T) {
+	for why, refused := range refusals {
+		for _, n := range []int{1, 3} { // so many refuse
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				_ = s.openReady().Close()
+				for _, m := range s.All[:n] {
+					m.Refuse(refused)
+				}
+				line := &slowLine{s: s, addr: s.All[0].Addr(), late: 60 * time.Millisecond}
+				c := s.openAt(s.URLs(), redlock.WithPool(pool.WithDialer(line.dial)))
+				time.Sleep(time.Second)
+				line.cut(10 * time.Millisecond)
+				for range 100 {
+					if l, err := c.TryLock(t.Context(), "key"); err == nil {
+						unlock(t, l)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if n := s.All[0].Commands()["SET"]; n != 0 {
+					t.Errorf("%s: %d locks were set on it", why, n)
+				}
+			})
+		}
 	}
 }
 

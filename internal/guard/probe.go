@@ -67,7 +67,8 @@ type Refused struct {
 
 // ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the EVAL, and bySHA to the
 // EVALSHA. Only that the user may not run a command, or that the master does not know it, says something about
-// it. All other errors pass, such as OOM, or are about the key of the probe.
+// it. All other errors pass, such as OOM, or are about the key of the probe. But who may set that key and not get it may
+// only write keys, and could release none.
 func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	parts, ok := reply.([]any)
 	none := err != nil && refusesEval(err.Error())
@@ -78,8 +79,9 @@ func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	if none {
 		found = Refused{1 << slices.Index(tried, "EVAL"), errors.New(oneLine(err.Error()))}
 	}
+	sets := !slices.ContainsFunc(parts, func(part any) bool { name, _ := part.([]byte); return string(name) == "SET" })
 	note := func(name, said string) {
-		if i := slices.Index(tried, name); i >= 0 && refuses(said) {
+		if i := slices.Index(tried, name); i >= 0 && (refuses(said) || name == "GET" && sets) {
 			found.Commands |= 1 << i
 			found.Err = errors.New(oneLine(said))
 		}
@@ -95,8 +97,8 @@ func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	return found, true
 }
 
-// Scripts reports whether scripts are refused as a whole.
-func (r Refused) Scripts() bool { return r.Commands&(1<<slices.Index(tried, "EVAL")) != 0 }
+// Vital reports whether a command is refused that every lock needs.
+func (r Refused) Vital() bool { return r.Commands&vital != 0 }
 
 // refusesEval reports whether an error reply to EVAL says that scripts cannot be run at all. Services that have none
 // say so in words of their own.

@@ -47,6 +47,19 @@ func TestACommandThatIsPermittedAgainIsNotRefused(t *testing.T) {
 	}
 }
 
+func TestWhoMaySetTheProbesKeyAndNotGetItIsRefusedGET(t *testing.T) {
+	const said = "ERR The user executing the script can't access at least one of the keys mentioned in the command"
+	for want, failed := range map[string][]string{"GET": {"GET", "PTTL"}, "": {"GET", "SET"}} {
+		var reply []any
+		for _, name := range failed {
+			reply = append(reply, []byte(name), []byte(said))
+		}
+		if r, _ := (Refused{}).ReadProbe(reply, nil, nil); r.Commands.String() != want {
+			t.Errorf("%q fail: refused %q, want %q", failed, r.Commands, want)
+		}
+	}
+}
+
 // The probe writes nothing, and finds nothing wrong with a master that permits all.
 func TestTheProbeWritesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {

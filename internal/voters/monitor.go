@@ -63,6 +63,7 @@ type masterState struct {
 	run           string        // run_id, "": not told
 	looked        bool          // INFO was answered on this connection
 	probed        bool          // the probe was answered, on any connection
+	denies        bool          // what a release needs, or its marker, when it was asked last, on any connection
 	greeting      *inquiry      // with the handshake that is under way, or was; nil: none
 	asking        *inquiry
 	asked         time.Time     // when the last inquiry was sent

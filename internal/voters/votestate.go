@@ -112,15 +112,18 @@ func (g *Monitor) Excluded() quorum.MasterSet {
 // yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() quorum.MasterSet {
 	var refused, foreign, unjudged quorum.MasterSet
-	// Who refuses scripts, or the marker, does so on all masters, as a rule: so nothing is set before one has
-	// answered the probe.
+	// Who refuses what a release needs, or the marker, does so on all masters, as a rule: so nothing is set before
+	// one has answered the probe. A master that did on the connection before is likely to do so on the next, too.
 	anybody, denied := false, false
 	for i := range g.masters {
 		w := &g.masters[i]
-		anybody, denied = anybody || w.probed, denied || w.facts.Refused.Scripts() || isRefusal(w.facts.MarkerErr)
+		if w.looked {
+			w.denies = w.facts.Refused.Vital() || isRefusal(w.facts.MarkerErr)
+		}
+		anybody, denied = anybody || w.probed, denied || w.denies
 	}
 	unprobed := func(i int) {
-		if !g.masters[i].probed && (denied || !anybody) && !g.trusting {
+		if w := &g.masters[i]; (w.denies || !w.probed && (denied || !anybody)) && !g.trusting {
 			refused.Add(i)
 		}
 	}
@@ -141,9 +144,6 @@ func (g *Monitor) mustExclude() quorum.MasterSet {
 		case guard.Unmarked:
 			unjudged.Add(i)
 			unprobed(i)
-			if isRefusal(g.masters[i].facts.MarkerErr) { // and so may be a release
-				refused.Add(i)
-			}
 		}
 	}
 	if foreign == 0 {

@@ -399,20 +399,32 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a lock of a user who may not read keys",
 		breaks:  "nothing is set where nobody could release it",
-		edits:   []edit{{"internal/voters/votestate.go", "if isRefusal(g.masters[i].facts.MarkerErr) {", "if false && isRefusal(g.masters[i].facts.MarkerErr) {"}},
+		edits:   []edit{{"internal/voters/votestate.go", "w.facts.Refused.Vital() || isRefusal(w.facts.MarkerErr)", "w.facts.Refused.Vital()"}},
 		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoCannotReleaseIt"},
 	},
 	{
 		name:    "a lock on a master before its probe is answered",
 		breaks:  "nothing is set where nobody could release it",
-		edits:   []edit{{"internal/voters/votestate.go", "(denied || !anybody) && !g.trusting {", "!anybody && !g.trusting {"}},
+		edits:   []edit{{"internal/voters/votestate.go", "(denied || !anybody)", "!anybody"}},
 		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses"},
 	},
 	{
 		name:    "a lock on a master before its marker is read, where another's cannot be",
 		breaks:  "nothing is set where nobody could release it",
-		edits:   []edit{{"internal/voters/votestate.go", " || isRefusal(w.facts.MarkerErr)\n", "\n"}},
+		edits:   []edit{{"internal/voters/votestate.go", "denied || w.denies\n", "denied || w.facts.Refused.Vital()\n"}},
 		foundBy: goTest{"./redlock", "TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses"},
+	},
+	{
+		name:    "a lock of a user who may only write, and read no INFO",
+		breaks:  "nothing is set where nobody could release it",
+		edits:   []edit{{"internal/guard/probe.go", "name == \"GET\" && sets", "false && sets"}},
+		foundBy: goTest{"./redlock", "TestNothingIsSetForAUserWhoCannotReleaseIt"},
+	},
+	{
+		name:    "a refusal that is forgotten with the connection",
+		breaks:  "nothing is set where nobody could release it",
+		edits:   []edit{{"internal/voters/votestate.go", "(w.denies || !w.probed && (denied || !anybody))", "!w.probed && (denied || !anybody)"}},
+		foundBy: goTest{"./redlock", "TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses"},
 	},
 	{
 		name:    "an adoption while a slow client declares",
@@ -580,7 +592,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a master that is short of memory loses its vote",
 		breaks:  "guard: only what lasts until somebody mends it takes a vote for good",
-		edits:   []edit{{"internal/guard/probe.go", "i >= 0 && refuses(said)", "i >= 0"}},
+		edits:   []edit{{"internal/guard/probe.go", "(refuses(said) ||", "(true ||"}},
 		foundBy: goTest{"./internal/guard", "TestOnlyARefusedCommandCountsAsRefused"},
 	},
 	{

@@ -14,12 +14,10 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{EndsWith(ExitFailed, errors.New("not as expected")), 1},
 		{Usagef("bad"), 64},
 		{errors.New("odd"), 70},
 		{fmt.Errorf("wrapped: %w", EndsWith(ExitOS, errors.New("no port"))), 71},
 		{&OutputError{syscall.EPIPE}, 74},
-		{&SignalError{syscall.SIGINT}, 130},
 		{fmt.Errorf("wrapped: %w", &SignalError{syscall.SIGTERM}), 143},
 	} {
 		if got := ExitCode(test.err); got != test.want {

@@ -18,7 +18,6 @@ import (
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/pool"
 )
 
 // healthy is a fleet without a fault.
@@ -67,15 +66,6 @@ var ofAnother = guard.Marker{Verdict: guard.WrongType, Type: "string", Clock: lo
 // lost is a master that has lost its marker.
 func lost(f *Facts) { f.Told.Marker = guard.Marker{Verdict: guard.Missing, Clock: looktest.Reading()} }
 
-func TestAHealthyFleetHasNoFindings(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{3, 5} {
-		if found := found(healthy(n)); len(found) != 0 {
-			t.Errorf("%+v", found)
-		}
-	}
-}
-
 func TestEachFaultIsFound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -84,34 +74,17 @@ func TestEachFaultIsFound(t *testing.T) {
 		want   string // severity and code of each finding
 		says   string // what one of them says, as well
 	}{
-		{"one gone", func(f []Facts) { down(&f[1], pool.ErrTimeout) }, "warning unreachable", "look whether it is frozen"},
-		{"one down", func(f []Facts) { down(&f[1], pool.ErrDown) }, "warning unreachable", "Start it"},
-		{"three gone", func(f []Facts) {
-			for i := range 3 {
-				down(&f[1+i], pool.ErrTimeout)
-			}
-		}, "serious unreachable", "With 2 of 5 nothing can be locked: 3 are needed."},
-		{"refused", func(f []Facts) { down(&f[1], &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}) }, "warning unreachable", "refuses us: password refused (the master is up)"},
 		{"twice", func(f []Facts) {
 			f[3].Info["run_id"] = f[0].Info["run_id"]
 			f[3].Told.Info.RunID, f[3].Told.Marker.Run = f[0].Told.Info.RunID, f[0].Told.Marker.Run
 		}, "serious duplicate", "is the same server as 10.0.0.1:6379"},
-		{"a replica", func(f []Facts) {
-			f[1].Info["role"], f[1].Told.Info.Role = "slave", "slave"
-			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Restarted, looktest.Millis(0) // it has its master's
-		}, "serious not-master", "REPLICAOF NO ONE"},
-		{"INFO denied", func(f []Facts) {
-			f[1].Info, f[1].InfoErr, f[1].Told.Info, f[1].Told.InfoErr = nil, errors.New("NOPERM"), guard.Info{}, errors.New("NOPERM")
-		}, "warning info-denied", "ACL SETUSER locks +info"},
 		{"evicts", func(f []Facts) { f[1].Info["maxmemory_policy"] = "volatile-ttl" }, "serious may-evict", "maxmemory-policy volatile-ttl"},
-		{"everysec, guarded", func(f []Facts) { f[1].Config["appendfsync"] = "everysec" }, "note forgets", "persistence: aof everysec"},
 		{"nothing kept, unguarded", func(f []Facts) {
 			for i := range f {
 				lost(&f[i])
 			}
 			f[1].Config["appendonly"] = "no"
 		}, "warning forgets, note no-fleet", "persistence: none"},
-		{"CONFIG denied", func(f []Facts) { f[1].Config, f[1].ConfigErr = nil, errors.New("NOPERM") }, "note persistence-unknown", "ACL SETUSER locks +config|get"},
 		{"CONFIG denied, nothing kept", func(f []Facts) {
 			f[1].Config, f[1].ConfigErr, f[1].Info["aof_enabled"] = nil, errors.New("NOPERM"), "0"
 		}, "note forgets", ""},
@@ -122,13 +95,6 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"another list", func(f []Facts) {
 			f[1].Told.OtherList = guard.OtherList{Digest: "0123", Age: 30 * time.Second}
 		}, "note other-list", "used by a client with another list of masters, 30s ago at most"},
-		{"takes no write", func(f []Facts) { f[1].Refuses = &explain.WriteError{Err: redis.Error("OOM command not allowed")} }, "serious refuses-writes", "Raise maxmemory on it"},
-		{"takes no script", func(f []Facts) {
-			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, &explain.WriteError{Err: pool.ErrTimeout}
-		}, "serious refuses-writes", "its clients are paused"},
-		{"cannot lock", func(f []Facts) {
-			f[1].Missing = []Permission{{Rule: "+set", For: acl.Locks, Vital: true}, {Rule: "~k", For: acl.Locks, Vital: true}, {Rule: "+zadd", For: acl.Readers}, {Rule: "&redquorum:w:1:*", For: acl.Queue}}
-		}, "serious permission, warning permission", "ACL SETUSER locks +zadd &redquorum:w:1:*"},
 		{"commands renamed away", func(f []Facts) {
 			f[1].Missing = []Permission{{Rule: "PUBLISH", For: acl.Queue, Gone: true}, {Rule: "+zadd", For: acl.Readers}}
 		}, "warning permission, warning command-gone", "has no command PUBLISH"},
@@ -151,12 +117,10 @@ func TestEachFaultIsFound(t *testing.T) {
 			f[1].Offset = drift.Span{Low: 600 * time.Millisecond, High: 610 * time.Millisecond}
 		}, "serious clock-off", "the master does not vote"},
 		{"clock jumps", func(f []Facts) { f[1].Deviation = "stepped forward by 1m0s" }, "serious clock-jumps", "has a clock that stepped forward by 1m0s while it was watched"},
-		{"marker lost", func(f []Facts) { lost(&f[1]) }, "warning no-marker", "until 1m0.702s after"},
 		{"marker denied", func(f []Facts) { f[1].Told.Marker, f[1].Told.MarkerErr = guard.Marker{}, errors.New("NOPERM") }, "warning marker-unreadable", "Permit the guard's commands on it"},
 		{"other level", func(f []Facts) { f[1].Told.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
 		{"newer version", func(f []Facts) { f[1].Told.Marker.Version = "9" }, "serious other-fleet", "Use the version of redlock that the other clients of it use."},
 		{"no number", func(f []Facts) { f[1].Told.Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
-		{"something else", func(f []Facts) { f[1].Told.Marker = ofAnother }, "serious no-hash", "has a string at redquorum:marker"},
 		{"nothing but something else", func(f []Facts) {
 			for i := range f {
 				f[i].Told.Marker = ofAnother
@@ -178,9 +142,7 @@ func TestEachFaultIsFound(t *testing.T) {
 			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since, f[1].Told.Marker.How = guard.Restarted, looktest.Millis(0), guard.HowEvicted
 		}, "warning restarted", "has evicted keys since"},
 		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
-		{"quarantine over", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-61 * time.Second) }, "", ""},
 		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning restarted", "had its clock set back since"},
-		{"run unknown", func(f []Facts) { f[1].Told.Info.RunID = "" }, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -261,7 +223,6 @@ func TestReplicasWithoutWhichAMasterGoesOnWritingAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ replicas, least, want string }{
 		{"0", "0", ""},
-		{"1", "1", ""},
 		{"1", "", ""}, // CONFIG GET is denied
 		{"1", "0", "has replicas, and min-replicas-to-write is 0"},
 	} {
@@ -281,7 +242,6 @@ func TestABacklogThatIsFreedIsWarnedOf(t *testing.T) {
 	for _, test := range []struct{ replicas, backlog, ttl, want string }{
 		{"0", "0", "3600", ""},
 		{"1", "1", "0", ""},
-		{"1", "1", "", ""}, // CONFIG GET does not know it
 		{"1", "1", "3600", "has replicas, and repl-backlog-ttl is 3600, want 0"},
 		{"0", "1", "60", "had replicas and keeps a backlog for them, and repl-backlog-ttl is 60, want 0"},
 	} {
@@ -304,11 +264,9 @@ func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
 		offset      time.Duration // of the master's clock now
 		want        string
 	}{
-		{"right then and now", 2 * time.Hour, 2 * time.Hour, 0, ""},
 		{"off by the same", 2 * time.Hour, time.Hour, -time.Hour, ""},
 		{"a round trip", 2 * time.Hour, 2*time.Hour + time.Second, 0, ""},
 		{"slow then", 3 * time.Hour, 2 * time.Hour, 0, "has a clock that was set forward by about 1h0m0s after its marker was written"},
-		{"fast then", 2 * time.Hour, 3 * time.Hour, 0, "has a clock that was set back by about 1h0m0s after its marker was written"},
 		{"slow now", 2 * time.Hour, 2 * time.Hour, -30 * time.Second, "has a clock that was set back by about 30s after its marker was written"},
 	} {
 		facts := healthy(5)

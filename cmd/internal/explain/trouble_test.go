@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -16,23 +15,6 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-func TestATableSaysInAWordOrTwoWhyAMasterDidNotAnswer(t *testing.T) {
-	t.Parallel()
-	for want, err := range map[string]error{
-		"down: connection refused":            &pipeline.DownError{Cause: fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)},
-		"down: odd":                           &pipeline.DownError{Cause: errors.New("odd")},
-		"down":                                pool.ErrDown,
-		"does not answer":                     pool.ErrTimeout,
-		"password refused (the master is up)": &pipeline.DownError{Cause: &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}},
-		"is still being checked":              &pipeline.DownError{Cause: pipeline.ErrConnecting},
-		"NOPERM this user":                    errors.New("NOPERM this user"),
-	} {
-		if got := Short(err); got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
-	}
-}
-
 // What is advised would help, and nothing else is: no credentials where there is no room, no ACL where a script runs.
 func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 	t.Parallel()
@@ -45,6 +27,7 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 		err         error
 		short, help string
 	}{
+		"nobody knows why": {pool.ErrDown, "down", "Start %s, or mend the network to it."},
 		"a script that does not end": {
 			redis.Error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
 			"runs a script that does not end",
@@ -64,10 +47,6 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 			redis.Error("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."),
 			"cannot save its data, and refuses every write", disk,
 		},
-		"the append-only file fails": {
-			redis.Error("MISCONF Errors writing to the AOF file: No space left on device"),
-			"cannot save its data, and refuses every write", disk,
-		},
 		"a marker of another version": {
 			&guard.AbstainError{
 				Cause: guard.OtherFleet, Value: "5 masters, MaxTTL 1m0s, level standard, version 9 instead of 3",
@@ -84,29 +63,10 @@ func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 			down(fmt.Errorf("read: %w, and it had said nothing: if it speaks TLS, use a rediss:// URL", syscall.ECONNRESET)),
 			"down: connection reset by peer", "Start %s, or mend the network to it; if it speaks TLS, use a rediss:// URL.",
 		},
-		"eviction": {
-			&guard.AbstainError{Cause: guard.MayEvict, Value: "allkeys-lru", Want: "noeviction"},
-			"its maxmemory-policy is allkeys-lru, which may evict locks, want noeviction: " +
-				"set it with CONFIG SET and in its configuration file",
-			"CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf.",
-		},
-		"a replica": {
-			&guard.AbstainError{Cause: guard.NotMaster, Value: "slave", Want: "master"},
-			"its role is slave, want master: take it off the list, or list its master instead",
-			"List the master of %s, or make it one: REPLICAOF NO ONE.",
-		},
-		"a name that nobody knows": {
-			down(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "redis-7", IsNotFound: true}}),
-			"down: no such host", "Mend the name of %s in the list, or what resolves it.",
-		},
 		"a port of HTTP": {
 			down(fmt.Errorf("handshake: %w: a reply that begins with 'H'", pipeline.ErrProtocol)),
 			"down: handshake: reply breaks the Redis protocol: a reply that begins with 'H'",
 			"List the port of a Redis in the place of %s: something else answers there.",
-		},
-		"no process": {
-			down(fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)),
-			"down: connection refused", "Start %s, or mend the network to it.",
 		},
 	} {
 		if short, help := Short(test.err), Help(test.err); short != test.short || help != test.help {

@@ -32,23 +32,6 @@ func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
 	return f, time.Since(began)
 }
 
-func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
-	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
-		b.Freeze(2) // accepts, and does not greet
-		const slow = 100 * time.Millisecond
-		time.AfterFunc(slow, b.All[2].Thaw)
-		f, took := awaits(t, b)
-		if took < slow || took > slow+connectPoll {
-			t.Errorf("waited %v", took)
-		}
-		for _, line := range f.Lines {
-			if s := line.Stats(); !s.Connected {
-				t.Errorf("%s was not awaited: %v", line.Name(), s.Err)
-			}
-		}
-	})
-}
-
 func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
 	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
 		b.Kill(2)

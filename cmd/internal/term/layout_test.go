@@ -2,7 +2,6 @@ package term
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -33,22 +32,6 @@ func TestATableGetsNarrowerAndLosesNothingOfErrors(t *testing.T) {
 	} {
 		if got := narrow(columns); got != want {
 			t.Errorf("%d columns:\n%s\nwant\n%s", columns, got, want)
-		}
-	}
-}
-
-func TestNoLineOfATableIsLongerThanTheTerminal(t *testing.T) {
-	t.Parallel()
-	words := strings.Fields(narrow(0))
-	for columns := 34; columns < 100; columns++ {
-		text := narrow(columns)
-		if !(Layout{columns}).Fits(text) {
-			t.Errorf("%d columns:\n%s", columns, text)
-		}
-		for _, word := range words[len(words)-8:] { // of the error
-			if !slices.Contains(strings.Fields(text), word) {
-				t.Errorf("%d columns: %q is missing:\n%s", columns, word, text)
-			}
 		}
 	}
 }

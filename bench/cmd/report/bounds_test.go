@@ -15,8 +15,6 @@ func TestBounds(t *testing.T) {
 		name, bound, want string
 		kept              bool
 	}{
-		{"a ratio that is kept", what + `"unit": "pairs/s", "to": "redsync", "atLeast": 4.5`,
-			"pairs/s is 4.5 times that of redsync (3 to 6 in 2 repetitions), want at least 4.5", true},
 		{"a ratio that is not", what + `"unit": "pairs/s", "to": "redsync", "atLeast": 4.6`,
 			"pairs/s is 4.5 times that of redsync (3 to 6 in 2 repetitions), want at least 4.6", false},
 		{"a value that is kept", what + `"unit": "allocs/op", "atMost": 6.5`,
@@ -24,19 +22,13 @@ func TestBounds(t *testing.T) {
 		{"a value that is not", what + `"unit": "allocs/op", "atMost": 6.4`,
 			"allocs/op is 6.5 (6 to 7 in 2 repetitions), want at most 6.4", false},
 		{"the least is within it", what + `"unit": "allocs/op", "atMost": 6, "best": true`, "want the best at most 6", true},
-		{"the least is not", what + `"unit": "allocs/op", "atMost": 5.9, "best": true`, "want the best at most 5.9", false},
 		{"the greatest is within it", what + `"unit": "pairs/s", "to": "redsync", "atLeast": 6, "best": true`, "want the best at least 6", true},
-		{"the greatest is not", what + `"unit": "pairs/s", "to": "redsync", "atLeast": 6.1, "best": true`, "want the best at least 6.1", false},
-		{"both sides", what + `"unit": "allocs/op", "atLeast": 1, "atMost": 8`, "want at least 1 and at most 8", true},
 		{"below both", what + `"unit": "allocs/op", "atLeast": 7, "atMost": 8`, "want at least 7 and at most 8", false},
 		{"zero is a bound", what + `"unit": "allocs/op", "atMost": 0`, "want at most 0", false},
 		{"no limit", what + `"unit": "allocs/op"`, "allocs/op is 6.5", false},
-		{"a name of another form", `"benchmark": "LockUnlock", "unit": "allocs/op", "atMost": 9`, "allocs/op was not measured", false},
 		{"a unit that is not there", what + `"unit": "x", "atMost": 9`, "x was not measured, want at most 9", false},
 		{"a library that is not there", what + `"unit": "pairs/s", "to": "x", "atMost": 9`,
 			"pairs/s was not measured together with that of x", false},
-		{"a benchmark that is not there", `"benchmark": "None/lib=redquorum/things=1", "unit": "ns/op", "atMost": 9`,
-			"ns/op was not measured", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := check(t, "[{"+test.bound+"}]")

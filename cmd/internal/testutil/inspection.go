@@ -50,18 +50,9 @@ func Read(count int, owners ...string) redlock.MasterHold {
 	return m
 }
 
-// Plain is the lock of another library.
-func Plain() redlock.MasterHold {
-	return asked(redlock.Holder{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second})
-}
-
 // Sorted is a sorted set without readers.
 func Sorted() redlock.MasterHold {
 	return asked(redlock.Holder{Type: "zset", TTL: -1, Stuck: true})
-}
-
-func ListKey() redlock.MasterHold {
-	return asked(redlock.Holder{Type: "list", TTL: -1, Stuck: true})
 }
 
 func Nothing() redlock.MasterHold { return redlock.MasterHold{RoundTrip: 1234 * time.Microsecond} }

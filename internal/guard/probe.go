@@ -127,5 +127,5 @@ func (r Refused) Lacking(needs Commands) *AbstainError {
 // forbidden is the text of such an error.
 func (r *AbstainError) forbidden() string {
 	return fmt.Sprintf("it refuses %s%s; it could not renew or release what it grants: "+
-		"permit the commands of docs/reference/wire.md#permissions", r.Value, r.because())
+		"permit the commands and keys of docs/reference/wire.md#permissions", r.Value, r.because())
 }

@@ -122,30 +122,6 @@ func TestAReleaseTellsTheFirstWhoHears(t *testing.T) {
 	}
 }
 
-func TestAFreeLockIsHandedToTheFirstWhenAnyoneLooks(t *testing.T) {
-	m := newMaster(t)
-	m.set(other, time.Minute)
-	m.at(17e14)
-	m.queue("wait", "first", "")
-	m.at(17e14 + 1)
-	m.queue("wait", "second", "")
-	m.Del(key)
-	first := m.hears("first")
-	var reply any
-	if got := next(first, func() { reply = m.queue("wait", "second", "") }); got != key || m.state(reply).ours != 0 {
-		t.Errorf("the message %q, the reply %v", got, reply)
-	}
-	// Should the message have been lost, looking is enough.
-	if got := m.state(m.queue("wait", "first", "1700000000000000")); got.ours != 1 || got.score != "1700000000000000" {
-		t.Errorf("%+v", got)
-	}
-	// One that does not come is passed over.
-	m.at(17e14 + 300_000)
-	if got := m.state(m.queue("wait", "second", "")); got.ours != 1 {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestWhoWasWokenAndLostKeepsItsPlace(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
@@ -251,6 +227,10 @@ func TestAQueueOfAnotherTypeIsLeftAloneAndTold(t *testing.T) {
 		if reply, err := m.conn.Do("EVAL", Queue.EvalArgs(Queue.Args(nil, []string{key, queueOf}, args...))...); err == nil {
 			t.Errorf("%v: %v", args, reply)
 		}
+	}
+	m.Del(key)
+	if got := m.queue("take", "me", "", "token", 1000, "0"); got != "OK" {
+		t.Errorf("%v of a free lock", got)
 	}
 	if got := m.HGet(queueOf, "field"); got != "value" {
 		t.Errorf("%q", got)

@@ -119,8 +119,6 @@ func TestScriptsForOneKey(t *testing.T) {
 		{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
 		{Extend, []any{ours, ttl, "1"}, others, 0, others},
 		{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
-		{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
-		{Extend, []any{ours, ttl, "0"}, others, 0, others},
 		{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
 
 		{Verify, []any{ours}, "oln", 1, "oln"},
@@ -128,12 +126,9 @@ func TestScriptsForOneKey(t *testing.T) {
 		{Verify, []any{ours}, others, 0, others},
 
 		// Of readers, where a writer is: its own token is turned into one.
-		{ReaderExtend, []any{ours, ttl, "1", longest}, others, 0, others},
-		{ReaderExtend, []any{ours, ttl, "0", longest}, "oln" + others, 0, "oln" + others},
-		{ReaderVerify, []any{ours}, "oln", 0, "oln"},
-		{ReaderVerify, []any{ours}, "ab+<h", 0, "ab+<h"},
-		{ReaderRelease, []any{ours, longest}, "oln", 0, "oln"},
-		{ReaderRelease, []any{ours, longest}, "ab+<h", 0, "ab+<h"},
+		{ReaderExtend, []any{ours, ttl, "1", longest}, "oa", 0, "oa"},
+		{ReaderVerify, []any{ours}, "oa", 0, "oa"},
+		{ReaderRelease, []any{ours, longest}, "oa", 0, "oa"},
 	})
 }
 
@@ -142,34 +137,27 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 	m.does(false, []row{
 		// All or none, and nothing written where it is none.
 		{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
-		{AcquireAll, []any{ours, ttl}, "a--", 0, "a--"},
-		{AcquireAll, []any{ours, ttl}, "--b", 0, "--b"},
-		{AcquireAll, []any{ours, ttl}, "--h", 0, "--h"},
-		{AcquireAll, []any{ours, ttl}, "-o-", 0, "-o-"},
+		{AcquireAll, []any{ours, ttl}, "--a", 0, "--a"},
 
 		// Prolonged, never shortened; set again where nobody else is.
 		{ExtendAll, []any{ours, ttl, "1"}, "lon", 1, "lOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-o", 2, "OOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "---", 2, "OOO"},
-		{ExtendAll, []any{ours, ttl, "1"}, "oao", 0, "OaO"},
-		{ExtendAll, []any{ours, ttl, "1"}, "o-a", 0, "O-a"},
+		{ExtendAll, []any{ours, ttl, "1"}, "oao-", 0, "OaO-"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-h", 0, "O-h"},
 		{ExtendAll, []any{ours, ttl, "0"}, "ool", 1, "OOl"},
-		{ExtendAll, []any{ours, ttl, "0"}, "o-o", 3, "O-O"},
-		{ExtendAll, []any{ours, ttl, "yes"}, "--", 3, "--"},
+		{ExtendAll, []any{ours, ttl, "yes"}, "o-o", 3, "O-O"},
 
 		{VerifyAll, []any{ours}, "olo", 1, "olo"},
 		{VerifyAll, []any{ours}, "o-o", 3, "o-o"},
 		{VerifyAll, []any{ours}, "o-a", 0, "o-a"},
-		{VerifyAll, []any{ours}, "oh", 0, "oh"},
+		{VerifyAll, []any{ours}, "o-h", 0, "o-h"},
 
 		// Ours go, whatever became of the others.
 		{ReleaseAll, []any{ours}, "olo", 1, "---"},
 		{ReleaseAll, []any{ours}, "o-n", 3, "---"},
 		{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
 		{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
-		{ReleaseAll, []any{ours}, "ab", 0, "ab"},
-		{ReleaseAll, []any{ours}, "oh", 0, "-h"},
 
 		// Tokens are compared byte for byte, as long as they are.
 		{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
@@ -179,13 +167,10 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 		{ReleaseAll, []any{ours}, "+<o", 0, "+<-"},
 
 		{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
-		{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
-		{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
 
 		// Of a lock with a queue, which is empty, or no queue at all.
 		{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
 		{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
-		{Queue, []any{"release", "me", ours}, "--", 3, "--"},
 		{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},
 	})
 }
@@ -198,7 +183,6 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 	}{
 		{"-a-", "string", other, 1},
 		{"lba", "string", other, 1}, // never expires
-		{"-h-", "hash", "", 1},
 		{"---", "none", "", -1},
 	} {
 		keys := m.make(test.before)
@@ -219,11 +203,5 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 		if got := m.letters(keys); got != test.before {
 			t.Errorf("it made %q of %q", got, test.before)
 		}
-	}
-	long := strings.Repeat("x", 1000)
-	keys := m.make("-")
-	m.do("SET", keys[0], long, "PX", 5000)
-	if reply := m.eval(HolderAmong, keys).([]any); string(reply[1].([]byte)) != long[:256] {
-		t.Errorf("a value of 1000 bytes is told as %q", reply[1])
 	}
 }

@@ -46,13 +46,16 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 // In strict the lease of the token goes, of each lock its own, and nothing else.
 func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 	m := newMaster(t).lua
-	const states = "oa-on"
+	const states = "oa-oo"
 	prepare := func() (keys, queues, leases []string, tokens []any) {
-		keys, tokens = m.each(states)
+		keys = m.make(states)
 		for i, key := range keys {
-			lease := fmt.Sprint("lease-", i)
-			queues, leases = append(queues, queueName(key)), append(leases, lease)
-			m.do("ZADD", lease, -1, ours, -2, other)
+			lease, token := fmt.Sprint("lease-", i), fmt.Sprint("token-", i)
+			queues, leases, tokens = append(queues, queueName(key)), append(leases, lease), append(tokens, token)
+			if states[i] == 'o' {
+				m.do("SET", key, token, "KEEPTTL")
+			}
+			m.do("ZADD", lease, -1, token, -2, other)
 		}
 		m.do("DEL", "lease-3")
 		m.do("SET", "lease-3", "no record")
@@ -90,7 +93,8 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 
 // Each queue is handed over by the release of its own lock, as one by one.
 func TestJoinedReleasesHandOver(t *testing.T) {
-	m := newMaster(t).lua
+	whole := newMaster(t)
+	m := whole.lua
 	queues := func(states string) (keys, all []string, args []any) {
 		keys = m.keysWithQueues(states)
 		m.do("DEL", queueName(keys[1]))
@@ -118,6 +122,14 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 	keys, _ = m.each("oa-")
 	if got := fmt.Sprint(m.eval(ReleaseBatch, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
 		t.Errorf("without queues: %s", got)
+	}
+	// Readers alone wait for the second.
+	keys, _ = m.each("ao")
+	m.do("ZADD", queueName(keys[1])+":readers", 1, "reader")
+	all = []string{keys[0], keys[1], queueName(keys[0]), queueName(keys[1])}
+	told := next(whole.hears("reader"), func() { m.eval(ReleaseBatch, all, ours, ours, "me") })
+	if want := "redquorum:r:" + keys[1]; told != want {
+		t.Errorf("a reader was told %q, want %q", told, want)
 	}
 }
 

@@ -161,6 +161,14 @@ func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
 				if after := m.all(); !reflect.DeepEqual(after, before) {
 					t.Errorf("%v, want %v", after, before)
 				}
+				if name == "at its end" { // a reader is given no more than there is
+					return
+				}
+				keys := o.keys(test.locks[len(test.locks)-1:], "intents")
+				got := m.guarded(GuardedReaderAcquire, o, ours, time.Minute, keys, longest)
+				if _, failed := got.(error); !failed {
+					t.Errorf("a reader got %v", got)
+				}
 			})
 		}
 	}
@@ -176,6 +184,11 @@ func TestSeveralLocksHaveOneToken(t *testing.T) {
 	if got := m.all(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	for name := range want {
+		if m.do("PTTL", name).(int64) <= 0 {
+			t.Errorf("%s never expires", name)
+		}
+	}
 	o.number, o.third = 11, "1"
 	m.want("extend all", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 11)
 	m.do("DEL", "a", fenceOf+"a")
@@ -185,6 +198,46 @@ func TestSeveralLocksHaveOneToken(t *testing.T) {
 	}
 	m.do("SET", "b", other)
 	m.want("release all", m.eval(GuardedReleaseAll, []string{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
+	m.want("acquire all, of which one is another's", m.guarded(GuardedAcquire, o, "third", time.Minute, keys), 0, 0)
+	if got := m.text("GET", "b"); got != other {
+		t.Errorf("b has %q", got)
+	}
+	m.do("DEL", "b")
+	o.number = 20
+	m.want("a higher floor", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 20)
+	m.do("SET", fenceOf+"a", 30)
+	m.want("extend all, of which one has more", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 30)
+}
+
+// What a reader has met is stored, and no fence falls by it: whoever comes next gets more.
+func TestARaiseOfAReaderLowersNoFence(t *testing.T) {
+	m := newMaster(t).lua
+	for before, after := range map[string]string{"": "7", "5": "7", "9": "9", "word": "word"} {
+		m.do("DEL", "fence")
+		if before != "" {
+			m.do("SET", "fence", before)
+		}
+		stored := int64(1)
+		if after == "word" {
+			stored = 0
+		}
+		m.want("raise of "+before, m.eval(RaiseKnown, []string{"fence"}, 7, retained), stored)
+		if got := m.text("GET", "fence"); got != after {
+			t.Errorf("%q has become %q, want %q", before, got, after)
+		}
+	}
+}
+
+// Nobody would clear it.
+func TestWhoIsRefusedHasNoLease(t *testing.T) {
+	m := newMaster(t).lua
+	o := modus{strict: true, third: "1"}
+	m.do("SET", "a", other) // of a client that is not strict
+	m.want("extend", m.guarded(GuardedExtend, o, ours, time.Minute, o.keys(one)), 0, 0)
+	m.want("read", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, o.keys(one, "intents"), longest), 0, 0)
+	if found := m.all(); len(found) != 1 {
+		t.Errorf("%v", found)
+	}
 }
 
 // Each master lets one in of several that adopt a token, and what is left of the old token is
@@ -351,6 +404,9 @@ func TestALeaseEndsWithItsTTLAndIsNeverShortened(t *testing.T) {
 	o := modus{strict: true, third: "1"}
 	keys := o.keys(one)
 	l.want("acquire", l.guarded(GuardedAcquire, o, ours, 10*time.Second, keys), 1, 0)
+	if l.do("PTTL", leaseOf+"a").(int64) <= 0 {
+		t.Error("the record never expires")
+	}
 	l.want("extend", l.guarded(GuardedExtend, o, ours, time.Second, keys), 1, 0)
 	l.do("DEL", "a")
 	m.advance(10 * time.Second)

@@ -19,7 +19,8 @@ func (m *lua) keysWithQueues(states string) (keys []string) {
 
 // Of what is free now each lock that has a queue is handed over, once.
 func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
-	m := newMaster(t).lua
+	whole := newMaster(t)
+	m := whole.lua
 	keys := m.keysWithQueues("oaoz")
 	m.do("DEL", "redquorum:q:1:{"+keys[2]+"}")
 	reply := m.eval(ReleaseSet, keys, ours, "client-0")
@@ -33,6 +34,13 @@ func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 	keys = m.keysWithQueues("oo")
 	if got := fmt.Sprint(m.eval(ReleaseSet, keys, ours, "client-1")); got != "[1 1 0 2 2]" {
 		t.Errorf("%s", got)
+	}
+	// Readers come before writers, as behind any writer.
+	keys = m.keysWithQueues("o")
+	m.do("ZADD", "redquorum:q:1:{"+keys[0]+"}:readers", 2, "reader")
+	told := next(whole.hears("reader"), func() { m.eval(ReleaseSet, keys, ours, "client-0") })
+	if want := "redquorum:r:" + keys[0]; told != want {
+		t.Errorf("a reader was told %q, want %q", told, want)
 	}
 	// What is no queue is left alone, and does not keep the locks.
 	keys = m.make("oo")

@@ -649,4 +649,40 @@ var ofTheGuard = []mutant{
 		edits:   []edit{{"internal/script/guarded.lua", "(micros < least or micros > most)", "micros < least"}},
 		foundBy: goTest{"./internal/script", "TestWhereTheClocksDifferNothingIsWritten"},
 	},
+	{
+		name:    "several fenced locks of which the first is looked at",
+		breaks:  "S1: a lock is granted only where nobody has it",
+		edits:   []edit{{"internal/script/guarded.lua", "redis.call('EXISTS', unpack(locks)) > 0", "redis.call('EXISTS', locks[1]) > 0"}},
+		foundBy: goTest{"./internal/script", "TestSeveralLocksHaveOneToken"},
+	},
+	{
+		name:    "fencing tokens below the least that the client proposes",
+		breaks:  "S8: a fence that is lost makes no token fall",
+		edits:   []edit{{"internal/script/guarded.lua", "  local f = number\n", "  local f = 0\n"}},
+		foundBy: goTest{"./internal/script", "TestSeveralLocksHaveOneToken"},
+	},
+	{
+		name:    "a reader that lowers the fence",
+		breaks:  "S8: no fencing token falls",
+		edits:   []edit{{"internal/script/raise_known.lua", "if not value or tonumber(value) < tonumber(ARGV[1]) then", "if true then"}},
+		foundBy: goTest{"./internal/script", "TestARaiseOfAReaderLowersNoFence"},
+	},
+	{
+		name:    "a reader that is refused and leased",
+		breaks:  "progress: a lease is that of somebody who has been granted the lock",
+		edits:   []edit{{"internal/script/guarded_reader_acquire.lua", "if code == 1 then note", "if code then note"}},
+		foundBy: goTest{"./internal/script", "TestWhoIsRefusedHasNoLease"},
+	},
+	{
+		name:    "a reader without a token",
+		breaks:  "S8: a fence that cannot be read gives no token",
+		edits:   []edit{{"internal/script/guarded_reader_acquire.lua", "if not f then return bad_fence(fences[1]) end", "f = f or 0"}},
+		foundBy: goTest{"./internal/script", "TestAFenceThatIsNoNumberGrantsNothing"},
+	},
+	{
+		name:    "a lease record that stays",
+		breaks:  "progress: a lease record expires",
+		edits:   []edit{{"internal/script/guarded_free.lua", "      call('PEXPIRE', lease, args[7])\n", ""}},
+		foundBy: goTest{"./internal/script", "TestALeaseEndsWithItsTTLAndIsNeverShortened"},
+	},
 }

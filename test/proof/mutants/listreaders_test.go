@@ -92,4 +92,22 @@ var ofReadersThatWait = []mutant{
 		edits:   []edit{{"internal/script/readers_queue.lua", "tell_first(lock, queue, '', kept and 'kept' or nil) end -- it asks", "tell_first(lock, queue, me, kept and 'kept' or nil, true) end -- it asks"}},
 		foundBy: goTest{"./internal/script", "TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry"},
 	},
+	{
+		name:    "joined releases that wake no readers where no writer waits",
+		breaks:  "progress: all readers that wait are called by a writer's release",
+		edits:   []edit{{"internal/script/releasebatch.lua", "names[#queues + i] = queue .. ':readers' end", "names[#queues + i] = queue end"}},
+		foundBy: goTest{"./internal/script", "TestJoinedReleasesHandOver"},
+	},
+	{
+		name:    "a joined release that names another lock",
+		breaks:  "progress: whoever waits for a lock is told of that lock",
+		edits:   []edit{{"internal/script/releasebatch.lua", "pcall(tell_first, KEYS[i], queue,", "pcall(tell_first, KEYS[1], queue,"}},
+		foundBy: goTest{"./internal/script", "TestJoinedReleasesHandOver"},
+	},
+	{
+		name:    "the release of a set that calls whoever waits longest",
+		breaks:  "fairness: phases of readers and writers alternate",
+		edits:   []edit{{"internal/script/releaseset.lua", "ARGV[2], 'writer')", "ARGV[2])"}},
+		foundBy: goTest{"./internal/script", "TestTheReleaseOfASetHandsOverWhatIsFree"},
+	},
 }

@@ -221,4 +221,10 @@ var ofReleases = []mutant{
 		edits:   []edit{{"internal/hold/renew.go", "h.renewal.count >= o.MaxCount", "h.renewal.count > o.MaxCount"}},
 		foundBy: goTest{"./internal/hold", "TestNoRenewalIsPlannedBeyondItsBounds"},
 	},
+	{
+		name:    "joined releases that take the token of the first",
+		breaks:  "S4: each lease is cleared by its own token",
+		edits:   []edit{{"internal/script/releaseleases.lua", "KEYS[#KEYS], ARGV[i])", "KEYS[#KEYS], ARGV[1])"}},
+		foundBy: goTest{"./internal/script", "TestJoinedReleasesClearTheirLeases"},
+	},
 }

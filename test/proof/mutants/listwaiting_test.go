@@ -532,4 +532,10 @@ var ofTheWaiting = []mutant{
 		edits:   []edit{{"internal/hold/attempt.go", "step >= leastStep {", "false && step >= leastStep {"}},
 		foundBy: goTest{"./internal/hold", "TestAnAttemptDuringWhichTheClockIsSetSaysSo"},
 	},
+	{
+		name:    "a lock that is set, and said not to be",
+		breaks:  "progress: a queue of another type is left alone",
+		edits:   []edit{{"internal/script/queue.lua", "if usable then redis.call('ZREM', queue, me) end", "redis.call('ZREM', queue, me)"}},
+		foundBy: goTest{"./internal/script", "TestAQueueOfAnotherTypeIsLeftAloneAndTold"},
+	},
 }

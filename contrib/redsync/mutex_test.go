@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/contrib/redsync"
-	"github.com/redquorum/redquorum/internal/testutil"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -35,27 +34,6 @@ func TestAMutexIsNotRenewedAndEndsAfterItsExpiry(t *testing.T) {
 	_ = wantTaken(t, f.refusal(mutex.Valid()))
 	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired, redlock.ErrLost)
 	f.must(mutex.Lock()) // again
-}
-
-func TestExtendMovesUntil(t *testing.T) {
-	f := startFleet(t, 3)
-	mutex := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock", redsync.WithExpiry(10*time.Second))
-	f.must(mutex.Lock())
-	first := mutex.Until()
-	testutil.Eventually(t, "a later extension ends later", func() bool {
-		f.wantOK(mutex.Extend())
-		return mutex.Until().After(first)
-	})
-	f.wantOK(mutex.Valid())
-}
-
-func TestUnlockingTwiceIsTold(t *testing.T) {
-	f := startFleet(t, 3)
-	mutex := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock")
-	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired, redlock.ErrNotHeld) // before Lock
-	f.must(mutex.Lock())
-	f.wantOK(mutex.Unlock())
-	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired)
 }
 
 func TestMastersThatAreDownAreRedisErrors(t *testing.T) {

@@ -104,17 +104,7 @@ func TestErrorsAreThoseOfRedsync(t *testing.T) {
 			f.set(0, 1, 2, 3, 4)
 			return refused(m.Extend())
 		}},
-		"Extend of what has expired": {"*ErrTaken", short, 1, func(f *fleet, m locker) error {
-			f.must(m.Lock())
-			f.wantFree("lock")
-			return refused(m.Extend())
-		}},
 		"Valid of what was never locked": {"*ErrTaken", long, 1, func(_ *fleet, m locker) error { return refused(m.Valid()) }},
-		"Valid of what another has": {"*ErrTaken", long, 1, func(f *fleet, m locker) error {
-			f.must(m.Lock())
-			f.set(0, 1, 2, 3, 4)
-			return refused(m.Valid())
-		}},
 		"Unlock of what another has": {"*ErrTaken", long, 1, func(f *fleet, m locker) error {
 			f.must(m.Lock())
 			f.set(0, 1, 2, 3, 4)

@@ -153,11 +153,6 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 	t.Parallel()
 	acl := redistest.Config{AppendOnly: redistest.AppendAlways, ACL: []string{"user locks on >secret ~* &* +@all"}}
 	for name, test := range map[string]func(t *testing.T){
-		"a new fleet": func(t *testing.T) {
-			c, _ := processes(t, 3, acl)
-			n := &night{t: t, env: mastersOf(c.URLs()), access: withPassword(t)}
-			n.agree(true, "The fleet is new")
-		},
 		"emptied, and nobody knows": func(t *testing.T) {
 			c, _ := processes(t, 3, acl)
 			n := newNight(t, c.URLs(), "")
@@ -179,12 +174,6 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 				})
 			})
 			n.agree(false, "2 votes at ")
-		},
-		"strict, where nobody may read INFO": func(t *testing.T) {
-			c, _ := processes(t, 3, acl)
-			n := newNight(t, c.URLs(), "strict")
-			do(t, c.Masters, "ACL", "SETUSER", "locks", "-info")
-			n.agree(false, "Permit +info on ")
 		},
 		"members of a Redis Cluster": func(t *testing.T) {
 			var urls []string

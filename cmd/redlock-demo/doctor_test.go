@@ -118,14 +118,4 @@ func TestDoctorLacksNothingAsTheUserOfTheDocumentation(t *testing.T) {
 	if stdout, stderr, code := output(t, nil, append([]string{"status", "locks:a"}, access...)...); code != 0 || stderr != "" || strings.Contains(stdout, "NOPERM") {
 		t.Errorf("status as that user: exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	do(t, c.Masters, "ACL", "SETUSER", "locker", "-zadd", "~locks:*")
-	r, _ = examined(t, access...)
-	for _, f := range r.Findings {
-		if f.Code == "permission" && (f.Do != "ACL SETUSER locker +zadd" || !r.CanLock) {
-			t.Errorf("%+v", f)
-		}
-	}
-	if !slices.Contains(codes(r), "permission") {
-		t.Error("nothing is missing without +zadd")
-	}
 }

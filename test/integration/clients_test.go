@@ -119,6 +119,17 @@ func mustTry(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOp
 	return l
 }
 
+// mustLock acquires a free lock for a client that waits for masters as briefly as the library does: on a busy
+// machine they are late now and then.
+func mustLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	l, err := c.Lock(context.Background(), key, opts...)
+	if err != nil {
+		t.Fatalf("the lock is free: %v", err)
+	}
+	return l
+}
+
 // mustUnlock releases a lock that is held.
 func mustUnlock(t *testing.T, l *redlock.Lock) {
 	t.Helper()

@@ -19,7 +19,7 @@ func TestABusyProcessorLosesNoLock(t *testing.T) {
 	c := p.openBrisk()
 	var locks []*redlock.Lock
 	for i := range 100 {
-		locks = append(locks, mustTry(t, c, fmt.Sprintf("lock %d", i)))
+		locks = append(locks, mustLock(t, c, fmt.Sprintf("lock %d", i)))
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var over atomic.Bool
@@ -49,7 +49,7 @@ func TestMastersThatAreAllSilentForSixSecondsLoseNoLock(t *testing.T) {
 	p := startProcesses(t, 3)
 	var locks []*redlock.Lock
 	for i := range 20 {
-		locks = append(locks, mustTry(t, p.openBrisk(), fmt.Sprintf("lock %d", i)))
+		locks = append(locks, mustLock(t, p.openBrisk(), fmt.Sprintf("lock %d", i)))
 		time.Sleep(150 * time.Millisecond) // all moments of a renewal's interval
 	}
 	p.freeze(0, 1, 2)

@@ -21,8 +21,8 @@ func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 			failed.Add(1)
 		}
 	}}))
-	long := mustTry(t, c, "long", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
-	lease := mustTry(t, c, "lease", redlock.WithLease(900*time.Millisecond))
+	long := mustLock(t, c, "long", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
+	lease := mustLock(t, c, "lease", redlock.WithLease(900*time.Millisecond))
 	p.freeze(0, 1, 2)
 	testutil.Await(t, settleBound, "the lease ends", lease.Context().Done())
 	ended := time.Now()

@@ -56,7 +56,7 @@ func TestPlan(t *testing.T) {
 		"one is a replica":                 {Standard, func(f []Facts) { f[0].Info.Role = "slave" }, Wait, ToAdopt, rest},
 		"one may evict":                    {Standard, func(f []Facts) { f[0].Info.Policy = "allkeys-lru" }, Wait, ToAdopt, rest},
 		"one does not say its policy":      {Standard, func(f []Facts) { f[0].Info.Policy = "" }, Wait, ToAdopt, all},
-		"one does not say its run_id":      {Standard, func(f []Facts) { f[0].Info.RunID, f[0].Marker = "", Marker{} }, Wait, ToAdopt, rest},
+		"one does not say its run_id":      {Standard, func(f []Facts) { f[0].Info.RunID = "" }, Wait, ToAdopt, rest},
 		"two are one server":               {Standard, func(f []Facts) { f[1].Info.RunID = f[0].Info.RunID }, Wait, ToAdopt, []int{0, 2, 3, 4}},
 		"one is something else":            {Standard, func(f []Facts) { f[0].Marker.Verdict = WrongType }, Wait, ToAdopt, rest},
 		"one is of another fleet":          {Standard, func(f []Facts) { f[0].Word = Conflict }, Nothing, Nothing, nil},

@@ -216,8 +216,11 @@ func TestAMarkerThatIsPutBackIsQuarantined(t *testing.T) {
 	t.Run("before it was adopted", func(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
-			wantVerdict(t, m.dial(c), Missing)
+			decided := m.dial(c)
+			wantVerdict(t, decided, Missing)
 			m.putBack(c)
+			wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now(), decided.Fields)), Present)
+			m.holds(m.whole(c))
 			if got := m.dial(c); got.Verdict != Restarted || got.How != HowRestored {
 				t.Errorf("%+v", got)
 			}

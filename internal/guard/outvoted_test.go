@@ -214,7 +214,7 @@ func TestALongerTTLOfBeforeIsRememberedWithoutTheMarker(t *testing.T) {
 		t.Errorf("%v", f.Longest)
 	}
 	m.Was = "120001x"
-	if m.longest() != c.MaxTTL || (Fields{MaxTTL: "99999999999999"}).longest() != 0 {
+	if m.longest() != c.MaxTTL || (Fields{MaxTTL: "999999999999"}).longest() != 0 {
 		t.Error("what is no MaxTTL counts")
 	}
 }

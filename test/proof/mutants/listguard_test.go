@@ -143,6 +143,18 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestALateDeclarationDoesNothing"},
 	},
 	{
+		name:    "a declaration over a marker that was put back",
+		breaks:  "S1: a declaration holds for what it was decided by",
+		edits:   []edit{{"internal/guard/declare.lua", "redis.call('EXISTS', marker) == 1 or ", ""}},
+		foundBy: goTest{"./internal/guard", "TestAMarkerThatIsPutBackIsQuarantined"},
+	},
+	{
+		name:    "a master that does not say who it is and gets a marker",
+		breaks:  "guard: a marker names the process that was judged",
+		edits:   []edit{{"internal/guard/fleet.go", " || f.Info.RunID == \"\" {", " {"}},
+		foundBy: goTest{"./internal/guard", "TestPlan"},
+	},
+	{
 		name:    "a declaration of a master that is known",
 		breaks:  "S1: what one client has seen keeps all from declaring",
 		edits:   []edit{{"internal/guard/marker.lua", " and s[4] == at and not s[5]", " and s[4] == at"}},

@@ -103,15 +103,3 @@ func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 		p.Done()
 	})
 }
-
-// A round that is decided when the client closes has its decision.
-func TestCloseDoesNotUndoADecision(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yyy")
-		p := f.begun(ballot.Rules{}).ask()
-		f.close()
-		p.waits(second, 0)
-		p.wantOutcome(quorum.Granted, false)
-		p.Done()
-	})
-}

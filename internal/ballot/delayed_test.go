@@ -134,7 +134,6 @@ func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 		sent  bool
 	}{
 		"refused":              {ballot.Rules{}, "nny", false},
-		"failed":               {ballot.Rules{}, "xxy", false},
 		"granted":              {ballot.Rules{}, "yyy", true},
 		"refused, but persist": {persistent, "nny", true},
 	} {

@@ -16,7 +16,6 @@ func TestNobodyReleasesWhatNeverExpiresOrIsNoLock(t *testing.T) {
 		{"string", 0, false}, // its TTL is not known
 		{"string", -1, true},
 		{"zset", time.Second, false},
-		{"zset", -1, true},
 		{"list", time.Second, true},
 		{"none", 0, false},
 		{CalledType, 0, false},

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -20,7 +21,9 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 		if err := f.All[1].Set("other", "y", 0); err != nil {
 			t.Fatal(err)
 		}
-		p := f.begun(everyone)
+		f.guarded()
+		p := f.begun(ballot.Rules{All: true, Votes: true})
+		p.Start = drift.Runtime().Now()
 		own, keep := getCommand("other"), aMinute()
 		p.SetOwn(1, own)
 		p.Command.Key = 7
@@ -29,6 +32,9 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 		p.wantTally(3, 0, 0)
 		if own.Owner != pipeline.Owner(&p.Round) || !own.RetryUntil.Equal(keep) || own.Key != 7 {
 			t.Errorf("%+v", own)
+		}
+		if own.Check == nil || own.Check != p.Command.Check || !own.Vote {
+			t.Errorf("its answer is no vote as those of others: %+v", own)
 		}
 		p.Done()
 

@@ -697,4 +697,10 @@ var ofTheGuard = []mutant{
 		edits:   []edit{{"internal/script/guarded_free.lua", "      call('PEXPIRE', lease, args[7])\n", ""}},
 		foundBy: goTest{"./internal/script", "TestALeaseEndsWithItsTTLAndIsNeverShortened"},
 	},
+	{
+		name:    "a master's own command that the guard does not check",
+		breaks:  "S1: a vote counts if the check that ends the flush finds the marker as it was",
+		edits:   []edit{{"internal/ballot/send.go", "own.Owner, own.RetryUntil, own.Check = b, keep, check", "own.Owner, own.RetryUntil = b, keep"}},
+		foundBy: goTest{"./internal/ballot", "TestAMasterGetsTheCommandOfItsOwn"},
+	},
 }

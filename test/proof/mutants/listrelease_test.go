@@ -227,4 +227,16 @@ var ofReleases = []mutant{
 		edits:   []edit{{"internal/script/releaseleases.lua", "KEYS[#KEYS], ARGV[i])", "KEYS[#KEYS], ARGV[1])"}},
 		foundBy: goTest{"./internal/script", "TestJoinedReleasesClearTheirLeases"},
 	},
+	{
+		name:    "a release that waits for a master that is lost",
+		breaks:  "L1: a question is decided as early as the answers allow",
+		edits:   []edit{{"internal/ballot/round.go", "		b.tally.Failed++\n		b.decide()\n	}\n	if b.Notify.Has(c.Slot)", "		b.tally.Failed++\n	}\n	if b.Notify.Has(c.Slot)"}},
+		foundBy: goTest{"./internal/ballot", "TestTheLossOfAMasterDecidesAlthoughItsCallIsKept"},
+	},
+	{
+		name:    "a timer that decides the next question",
+		breaks:  "L4: nothing of one question is there in the next",
+		edits:   []edit{{"internal/ballot/wait.go", "		<-b.ticked // it", "		// it"}},
+		foundBy: goTest{"./internal/ballot", "TestADeadlineEndsOneUseOnly"},
+	},
 }

@@ -48,9 +48,8 @@ func TestAClientThatIsNotForOneMasterIsRefusedWithItsPosition(t *testing.T) {
 	const secret = "S3CR3T"
 	good := to(t, redis.Options{Addr: "127.0.0.1:1", Password: secret})
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, Password: secret})
-	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}, Password: secret})
 	failover := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}, Password: secret})
-	for _, c := range []redis.UniversalClient{cluster, ring, failover} {
+	for _, c := range []redis.UniversalClient{cluster, failover} {
 		defer func() { _ = c.Close() }()
 	}
 	for name, test := range map[string]struct {
@@ -60,7 +59,6 @@ func TestAClientThatIsNotForOneMasterIsRefusedWithItsPosition(t *testing.T) {
 		"nil":        {nil, []string{"client 2 is nil", "redis.NewClient"}},
 		"typed nil":  {(*redis.Client)(nil), []string{"client 2 is nil", "redis.NewClient"}},
 		"cluster":    {cluster, []string{"client 2 is a *redis.ClusterClient", "servers of their own"}},
-		"ring":       {ring, []string{"client 2 is a *redis.Ring", "servers of their own"}},
 		"Sentinel":   {failover, []string{"client 2 is a fail-over client (Sentinel)", "servers of their own"}},
 		"twice":      {to(t, redis.Options{Addr: "127.0.0.1:1", Password: secret}), []string{"master 2: 127.0.0.1:1 is already master 1"}},
 		"a database": {to(t, redis.Options{Addr: "127.0.0.1:2", DB: 3, Password: secret}), []string{"client 2 is for database 3, the first for 0"}},

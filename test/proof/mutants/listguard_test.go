@@ -457,6 +457,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore"},
 	},
 	{
+		name:    "an adoption by a clock that is off",
+		breaks:  "S1 in strict: a master whose clock is off writes nothing",
+		edits:   []edit{{"internal/guard/adopt.lua", "if skewed then return {'SKEW', now} end\n", ""}},
+		foundBy: goTest{"./internal/guard", "TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse"},
+	},
+	{
 		name:    "an adoption before all have answered",
 		breaks:  "masters are adopted when every one has answered or failed",
 		edits:   []edit{{"internal/guard/fleet.go", " && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })", ""}},

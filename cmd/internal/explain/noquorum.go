@@ -9,7 +9,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -64,9 +63,7 @@ func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 		} else if a := Of(err); a.Down || a.Silent {
 			away++
 		}
-		if !errors.Is(err, redlock.ErrNotAwaited) && !errors.Is(err, pipeline.ErrConnecting) {
-			helps.Add(Help(err), node.Master)
-		}
+		helps.Add(Help(err), node.Master)
 	}
 	if fresh > 0 && fresh+away == failed.Total {
 		return append(helps.Sentences(), "If the whole fleet is new: redlock init.")

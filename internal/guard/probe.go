@@ -67,8 +67,8 @@ type Refused struct {
 
 // ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the EVAL, and bySHA to the
 // EVALSHA. Only that the user may not run a command, or that the master does not know it, says something about
-// it. All other errors pass, such as OOM, or are about the key of the probe. But who may set that key and not get it may
-// only write keys, and could release none.
+// it. All other errors pass, such as OOM, or are about the key of the probe. But who may set that key and not get it
+// may only write keys, and could release none.
 func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	parts, ok := reply.([]any)
 	none := err != nil && refusesEval(err.Error())

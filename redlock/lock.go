@@ -13,7 +13,7 @@ import (
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
 // until [Lock.Unlock], or until it is lost, which [Lock.Context] tells. It is
 // safe for concurrent use.
-type Lock struct { // with 568 bytes; more of them would take 64 more
+type Lock struct { // of 568 bytes: with more the allocator would take 64 more
 	c      *Client
 	opts   lockOptions
 	handle hold.Handle // on own, on that of a later attempt, or on that of another Lock (WithReentrancy)

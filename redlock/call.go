@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A call is a Lock call under way: what waitqueue knows as an Attempter. The acquisition makes
+// A call is one Lock call under way; waitqueue knows it as an Attempter. The acquisition makes
 // its attempts. It belongs to the goroutine of the call.
 type call struct {
 	hold.Acquisition
@@ -19,7 +19,7 @@ type call struct {
 	attempts int
 }
 
-// newCall is from the client's pool, to which end gives it back.
+// newCall takes a call from the client's pool. end puts it back.
 func (c *Client) newCall(l *Lock) *call {
 	t, _ := c.calls.Get().(*call)
 	if t == nil {
@@ -46,12 +46,12 @@ func (l *Lock) want(tries int) waitqueue.Options {
 	}
 }
 
-// mostRepeats is how often a call that does not wait makes its attempt again where the votes were
+// mostRepeats is how often a call that does not wait repeats its attempt if the votes were
 // split.
 const mostRepeats = 3
 
-// repeats is how often an attempt of one that does not wait may be made again. Whoever has said how
-// often, or when, to try does just that. Of one of several keys another one is tried.
+// repeats returns how often a call that does not wait may repeat its attempt. WithTries and
+// WithBackoff are followed exactly. A call for one of several keys tries another key instead.
 func (l *Lock) repeats(oneOf []string) int {
 	if l.opts.tries != 0 || l.opts.backoff != nil || oneOf != nil || l.own.Claim().Kind != wire.Plain {
 		return 0

@@ -29,7 +29,7 @@ type Client struct {
 	opts     clientOptions
 	pool     *pool.Pool
 	ownsPool bool
-	// ownsDeliverer: it is not the pool's, because the pool has a logger of its own.
+	// ownsDeliverer: the client has its own, as the pool is the caller's or has its own logger.
 	ownsDeliverer bool
 	group         *quorum.Group
 	id            string // xid: the client's part of its tokens
@@ -41,7 +41,7 @@ type Client struct {
 	holds        *hold.Manager
 	voters       *voters.Monitor
 	nodeInfos    sync.Pool               // of *[]NodeInfo, see traceNodes
-	beginClosing context.CancelCauseFunc // of the group's life: when Close begins, with cause ErrClosed
+	beginClosing context.CancelCauseFunc // ends the group's Closing with cause ErrClosed, when Close begins
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -62,8 +62,8 @@ func Open(urls []string, opts ...Option) (*Client, error) {
 	return openOn(func(opts ...pool.Option) (*pool.Pool, error) { return pool.New(urls, opts...) }, opts)
 }
 
-// OpenConfigs is Open for masters that are described one by one, where a URL cannot say
-// what one of them needs. contrib/goredis makes the configurations of go-redis clients.
+// OpenConfigs is Open with a configuration for each master, where a URL cannot say what a master
+// needs. contrib/goredis makes the configurations of go-redis clients.
 func OpenConfigs(masters []pool.Config, opts ...Option) (*Client, error) {
 	return openOn(func(opts ...pool.Option) (*pool.Pool, error) { return pool.NewFromConfigs(masters, opts...) }, opts)
 }
@@ -121,7 +121,7 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
 	o.settleLongest()
-	o.clock = drift.Cumulative(o.clock) // S7: a step back hides no later one forward
+	o.clock = drift.Cumulative(o.clock) // S7: a step back does not hide a later step forward
 	return &o, nil
 }
 
@@ -193,7 +193,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	return c, nil
 }
 
-// newLock checks a call and makes the handle that it is about.
+// newLock checks the arguments of a call and makes its handle.
 func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []LockOption) (*Lock, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: %w", op, key, err)
@@ -227,7 +227,7 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 	return l, nil
 }
 
-// sibling is a handle for what l is for, before anything was attempted.
+// sibling returns a new handle for the same lock as l, with which no attempt was made.
 func (l *Lock) sibling() *Lock {
 	s := &Lock{c: l.c, opts: l.opts}
 	s.own.InitLike(l.handle.Hold(), (*owner)(s), &s.handle, &s.opts.hold)
@@ -251,7 +251,7 @@ func (c *Client) checkKey(key string) error {
 
 var errNoClient = errors.New("the client is nil, or was made neither by Open nor by New")
 
-// check refuses what would panic: a client that was not made by Open or New, and no context.
+// check rejects what would panic: a nil context, and a client that neither Open nor New made.
 func (c *Client) check(ctx context.Context) error {
 	if c == nil || c.pool == nil {
 		return errNoClient
@@ -264,13 +264,13 @@ func (c *Client) check(ctx context.Context) error {
 
 func (c *Client) isClosed() bool { return c.group.Closing.Err() != nil }
 
-// Close ends the client. Calls that wait leave their queues and end with ErrClosed. The
-// contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
-// and TryDo calls, but only for as long as their locks are valid. Then it unlocks
-// everything but locks WithUnlockOnly, a few thousand at a time, sends releases once more
-// that masters have refused, waits for the calls under way, which end soon, and then for the
-// answers of all masters: no longer than one operation does after the last answer of any, and
-// for 2 s at most. All goroutines have ended when Close returns. Later calls wait for the first.
+// Close ends the client. Calls that wait leave their queues and end with ErrClosed. The contexts
+// of all locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
+// calls, but only for as long as their locks are valid. Then it sends refused releases once
+// more, and unlocks everything except locks WithUnlockOnly, a few thousand at a time. It waits
+// for the calls under way, which end soon, and then for the answers of all masters. That last
+// wait ends when no master has answered for as long as one operation may take, and after 2 s at
+// most. All goroutines have ended when Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	if err := c.check(context.Background()); err != nil {
 		return fmt.Errorf("redlock: close: %w", err)
@@ -289,7 +289,7 @@ func (c *Client) Close() error {
 
 	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
-	for _, m := range c.group.Masters { // releases that were refused: once more
+	for _, m := range c.group.Masters { // refused releases, once more
 		m.SendPostponed()
 	}
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
@@ -300,8 +300,8 @@ func (c *Client) Close() error {
 			m.CloseUnused()
 		}
 	}
-	// A call that runs ends soon (see ballot.Wait), unless a trace holds it up, which may wait for
-	// this Close. What it rolls back then is sent where the pool is the caller's.
+	// A running call ends soon (see ballot.Wait), unless its trace blocks, perhaps on this
+	// Close. What it rolls back later is sent only if the pool is the caller's.
 	c.group.Running.Wait(limit + 2*c.holds.EndTimeout(c.opts.maxTTL)) // timers may be late
 	c.awaitAnswers(limit)
 	c.holds.Stop()
@@ -316,7 +316,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// mostAnswers is how long Close waits for masters that go on answering.
+// mostAnswers is how long Close waits at most while masters go on answering.
 const mostAnswers = 2 * time.Second
 
 // awaitAnswers waits for the answers of all masters, until none has answered anything for limit.
@@ -337,8 +337,7 @@ func (c *Client) awaitAnswers(limit time.Duration) {
 	}
 }
 
-// awaitDo waits for the running Do calls, each for as long as its lock is
-// valid.
+// awaitDo waits for the running Do calls, each for as long as its lock is valid.
 func (c *Client) awaitDo(valid map[*hold.Hold]time.Duration) {
 	began := time.Now()
 	c.mu.Lock()
@@ -361,8 +360,7 @@ func (c *Client) awaitDo(valid map[*hold.Hold]time.Duration) {
 	}
 }
 
-// made reports whether this client made a token: for a hold of its own, or one
-// that it has handed over since.
+// made reports whether this client made the token. It may have handed the hold over since.
 func (c *Client) made(holder string) bool {
 	_, client, ok := token.Parse(holder)
 	return ok && client == c.id

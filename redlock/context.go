@@ -29,8 +29,8 @@ func (l *Lock) WithContext(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// A boundContext is a child of the caller's context that looks at the hold
-// whenever it is asked.
+// A boundContext is a child of the caller's context. Its Err also looks at the hold, so that it
+// never lags behind it.
 type boundContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -67,9 +67,9 @@ func FromContext(ctx context.Context) (*Lock, bool) {
 	return h.lock, true
 }
 
-// untilUnlocked bounds the wait of the lock's Unlock. A context that carries the lock's hold ends
-// with the unlock itself, and must not end the wait for it: only its deadline does. One that
-// was over before, for another reason than an unlock, ends the wait at once, as any does.
+// untilUnlocked returns the context that bounds the wait of Unlock. A context that carries the
+// lock's hold ends with the unlock itself, so only its deadline bounds the wait. A context that
+// had already ended, except by an unlock, ends the wait at once.
 func (l *Lock) untilUnlocked(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !carries(ctx, l.handle.Hold()) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrUnlocked) {
 		return ctx, func() {}

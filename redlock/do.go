@@ -14,14 +14,13 @@ import (
 // Do waits for the lock and then runs fn, also if the last holder has done the same
 // work. A lock does not remember that the work was done: fn looks for that itself.
 //
-// If the lock could not be acquired, fn did not run, and the error is that of Lock. Only
-// then does it match ErrTaken or ErrNoQuorum, so a caller may try again on those without
-// running fn twice. Otherwise the error is that of fn, with those two hidden. If the lock
-// was lost meanwhile, the error matches ErrLost as well, also when fn returned nil. If
-// the lock is over before fn could begin, fn does not run, and the error matches ErrLost,
-// or ErrUnlocked if Trace.Held has unlocked it. A release that could not be confirmed is
-// no error of Do: the work is done and the key expires by itself. Trace and log report
-// it.
+// If the lock could not be acquired, fn did not run, and Do returns the error of Lock. Only then
+// does it match ErrTaken or ErrNoQuorum, so a caller may try again on those without running fn
+// twice. Otherwise Do returns fn's error, with those two hidden. If the lock was lost meanwhile,
+// the error matches ErrLost as well, even if fn returned nil. If the lock has ended before fn
+// could begin, fn does not run, and the error matches ErrLost, or ErrUnlocked if Trace.Held has
+// unlocked it. A release that could not be confirmed is no error of Do: the work is done and the
+// key expires by itself. Trace and log report it.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
 	return c.do(ctx, key, fn, opts, (*Client).Lock)
 }
@@ -49,7 +48,7 @@ func (c *Client) do(
 	return c.doHeld(ctx, l, err, fn)
 }
 
-// doHeld is Do once the lock has been acquired, or err says why not.
+// doHeld is the rest of Do after the acquisition, which may have failed with err.
 func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx context.Context) error) error {
 	if err != nil {
 		return err
@@ -58,8 +57,8 @@ func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx con
 	return joinLoss(lost, err)
 }
 
-// run runs fn under a lock that was acquired, unless it is over, and unlocks. lost: the lock was
-// lost before.
+// run runs fn under an acquired lock, unless that has already ended, and unlocks. lost says how
+// the lock was lost before the unlock.
 func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (lost, err error) {
 	done := make(chan struct{})
 	c.mu.Lock()
@@ -90,15 +89,14 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 		if context.Cause(held) == ErrUnlocked { //nolint:errorlint // the very one
 			return nil, &notHeldError{"do", l.Key(), ErrUnlocked}
 		}
-		return nil, nil // the loss is found out above
+		return nil, nil // the deferred function finds the loss
 	}
 	ran = true
 	return nil, fn(inner)
 }
 
-// endDo unlocks and tells whether the lock was lost before. The caller's
-// context may be over; the release is waited for all the same, for the masters'
-// timeout at the most.
+// endDo unlocks, and returns the loss if the lock was lost before. It waits for the release for
+// the masters' timeout at most, even if the caller's context has ended.
 func (l *Lock) endDo(ctx context.Context) error {
 	err := l.Unlock(context.WithoutCancel(ctx))
 	if lost, ok := errors.AsType[*LostError](err); ok {
@@ -141,10 +139,10 @@ type innerError struct{ err error }
 
 func (e *innerError) Error() string { return e.err.Error() }
 
-// Is answers for the whole chain below.
+// Is reports whether any error of the chain except those two matches.
 func (e *innerError) Is(target error) bool {
 	return target != ErrTaken && target != ErrNoQuorum && errors.Is(e.err, target)
 }
 
-// As does too.
+// As searches the whole chain.
 func (e *innerError) As(target any) bool { return errors.As(e.err, target) }

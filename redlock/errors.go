@@ -29,8 +29,8 @@ var (
 	ErrNotHeld = errors.New("not held")
 	// ErrUnlocked: the lock was unlocked by its owner.
 	ErrUnlocked = errors.New("unlocked")
-	// ErrReentrant: the context already carries a hold on this key by this
-	// client; waiting for it would be waiting for oneself.
+	// ErrReentrant: the context already carries a hold of this client on this key; the call
+	// would wait for itself.
 	ErrReentrant = errors.New("already held under this context")
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("client is closed")
@@ -52,22 +52,22 @@ type QuorumError struct {
 	Op      string        // lock, adopt, extend, verify, unlock, ready or init
 	Key     string        // the first of several
 	OK      int           // masters that agreed
-	Need    int           // masters that had to
-	Total   int           // masters there are
-	Elapsed time.Duration // for how long the call has lasted
-	// Nodes has a *NodeError for each master that did not agree, in the order of
-	// the masters; nil if all did. Those that were not waited for are named with
-	// ErrNotAwaited. NodeErrors ranges over them.
+	Need    int           // masters that had to agree
+	Total   int           // all masters
+	Elapsed time.Duration // how long the call has lasted
+	// Nodes has a *NodeError for each master that did not agree, in the order of the masters;
+	// nil if all did. ErrNotAwaited marks the masters that were not waited for. NodeErrors
+	// ranges over them.
 	Nodes *multierror.Error
 
 	others int   // keys beside the first
-	kind   error // ErrTaken or ErrNoQuorum
+	kind   error // ErrTaken, ErrNoQuorum or ErrNotHeld
 	cause  error // the context's error, or nil
 	note   string
 }
 
-// Error is one line. Masters with the same reason stand together, and of those that were not awaited only
-// the number: NodeErrors has each.
+// Error returns one line. It names masters with the same reason together, and only counts the
+// masters that were not awaited: NodeErrors has each.
 func (e *QuorumError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "redlock: %s", e.Op)
@@ -107,8 +107,8 @@ func (e *QuorumError) notAwaited() (n int) {
 	return n
 }
 
-// NodeErrors ranges over the *NodeError of each master that did not agree, in the
-// order of the masters: what Nodes has.
+// NodeErrors ranges over Nodes: the *NodeError of each master that did not agree, in the order
+// of the masters.
 func (e *QuorumError) NodeErrors() iter.Seq[*NodeError] {
 	return func(yield func(*NodeError) bool) {
 		if e.Nodes == nil {
@@ -122,8 +122,8 @@ func (e *QuorumError) NodeErrors() iter.Seq[*NodeError] {
 	}
 }
 
-// Unwrap gives the kind, the context's error and the causes; nil is left out,
-// since errors.As would stumble over a nil *multierror.Error.
+// Unwrap gives the kind, the context's error and the causes. It leaves out nil, because
+// errors.As would find a nil *multierror.Error.
 func (e *QuorumError) Unwrap() []error {
 	all := []error{e.kind}
 	if e.cause != nil {
@@ -135,24 +135,23 @@ func (e *QuorumError) Unwrap() []error {
 	return all
 }
 
-// A NodeError is what one master contributed to a failure.
+// A NodeError says why one master did not agree.
 type NodeError struct {
 	Master string // address
 	Op     string // as in QuorumError
-	// Err is a *Holder, an *AbstainError, one of package pool's
-	// errors, the master's error reply, or ErrNotAwaited. It matches no sentinel of
-	// the whole operation and no context's error, so that one master's answer is
-	// not mistaken for that of all.
+	// Err is a *Holder, an *AbstainError, one of package pool's errors, the master's error
+	// reply, or ErrNotAwaited. It matches no sentinel of the whole operation and no context's
+	// error, so that nobody mistakes one master's answer for the answer of all.
 	Err error
 
 	position int // in the list of masters, from 1; 0: not known
 }
 
-// Error is the master's address and the text of Err. Where the master refuses this client, its
-// position in the list stands behind the address.
+// Error is the master's address and the text of Err. If the master refuses this client, its
+// position in the list follows the address.
 func (e *NodeError) Error() string { return e.name() + ": " + e.Err.Error() }
 
-// name is the master's address, and where somebody has to mend its configuration its position too.
+// name is the master's address, with its position if its configuration has to be corrected.
 func (e *NodeError) name() string {
 	if _, refused := errors.AsType[*pool.ConfigError](e.Err); refused && e.position > 0 {
 		return fmt.Sprintf("%s (master %d)", e.Master, e.position)
@@ -163,44 +162,43 @@ func (e *NodeError) name() string {
 // Unwrap gives Err.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A Holder is what stands at a lock's key: on one master, as it was read right after the
-// refusal, it is the Err of a *NodeError; in an [Inspection] it is a token on all masters that
-// have it. What a master did not tell is zero.
+// A Holder describes what a lock's key contains. As the Err of a *NodeError it is what one
+// master had right after the refusal. In an [Inspection] it is one token, on all masters that
+// have it. A field that a master did not report is zero.
 type Holder struct { //nolint:errname // it stands in inspections too
-	// Token is the value of the key, its first 256 bytes; "" where the key is not a lock's. With
-	// it the lock can be released and adopted: keep it out of logs. Texts show its beginning
-	// alone.
+	// Token is the value of the key, its first 256 bytes; "" if the key is not a lock's. It is
+	// enough to release or adopt the lock: keep it out of logs. Texts show only its beginning.
 	Token string
 	Owner string // the name its owner gave with WithOwner, if it is a client of this library
-	// TTL is until the key expires; 0: unknown; negative: never. On several masters it is how
-	// long until the keys of so many have expired that the holder has no quorum any more; for one
-	// without a quorum, until the last has. The holder has less: it allows for elapsed time
-	// and clock drift.
+	// TTL is the time until the key expires; 0: unknown; negative: never. On several masters it
+	// is the time until so many keys have expired that the holder has no quorum any more;
+	// without a quorum, until the last one has. The holder's own validity is shorter: it allows
+	// for elapsed time and clock drift.
 	TTL time.Duration
-	Key string // the one that is in the way, of a lock of several keys
+	Key string // the key that is in the way, for a lock of several keys
 	// Type is one of
 	//   - "string": a lock;
 	//   - "zset": the readers of a read-write lock, or one of them;
 	//   - "none": free by the time it was looked at;
-	//   - "called": free, and kept for a client that was called for it: it has the lock in a
-	//     moment, or is gone;
+	//   - "called": free, but reserved for a waiter that was called: it has the lock in a moment,
+	//     or is gone;
 	//   - "intent": free, but a writer waits, so that a reader is refused;
-	//   - "lease": the key is gone, the lease record of its holder is not (GuardStrict);
+	//   - "lease": the key is gone, but its holder's lease record is not (GuardStrict);
 	//   - another type of Redis: the key is no lock;
 	//   - "": not known.
 	Type    string
 	Readers int // how many readers hold the lock
-	Masters int // on how many masters it stands; 1 for what one master says
-	// Own is set where this client itself took the lock. It may hold it in another call,
-	// or have handed it over (see Lock.HandOver), or have released it, which this master
-	// has refused or not yet done.
+	Masters int // how many masters have it; 1 in the answer of one master
+	// Own is set if this client itself took the lock. The client may hold it in another call,
+	// have handed it over (see Lock.HandOver), or have released it, and this master has refused
+	// the release or not yet executed it.
 	Own bool
-	// Stuck is set where nobody will release the key, however long a call waits: it is no
-	// lock, or never expires, as no lock of this library does.
+	// Stuck is set if nobody will release the key, however long a call waits: it is no lock, or
+	// it never expires. Every lock of this library expires.
 	Stuck bool
 }
 
-// Error is who holds the key and for how long, in words.
+// Error says who holds the key and for how long.
 func (h *Holder) Error() string {
 	if h.Key != "" {
 		return fmt.Sprintf("%q: %s", h.Key, h.what())
@@ -233,7 +231,7 @@ func (h *Holder) what() string {
 	return "held by " + h.holder() + h.left("")
 }
 
-// left says for how long a key is held, as far as that is known.
+// left says for how much longer a key is held, if that is known.
 func (h *Holder) left(most string) string {
 	switch {
 	case h.TTL > 0:
@@ -245,7 +243,7 @@ func (h *Holder) left(most string) string {
 	}
 }
 
-// holder is who holds a lock, as far as people are told.
+// holder names the holder for people, with only the beginning of its token.
 func (h *Holder) holder() string {
 	s := "another"
 	switch {
@@ -269,11 +267,9 @@ type Reason string
 const (
 	// ReasonExpired: its validity ran out, or a quorum no longer has the key.
 	ReasonExpired Reason = "expired"
-	// ReasonTaken: another token stands where ours was, and ours has no
-	// quorum any more.
+	// ReasonTaken: another token has replaced ours, which has no quorum any more.
 	ReasonTaken Reason = "taken"
-	// ReasonUnreachable: it could not be renewed in time, too few masters
-	// answered.
+	// ReasonUnreachable: it could not be renewed in time because too few masters answered.
 	ReasonUnreachable Reason = "unreachable"
 	// ReasonClosed: its client was closed.
 	ReasonClosed Reason = "closed"
@@ -285,14 +281,13 @@ const (
 type LostError struct {
 	Key    string // the first of several
 	Reason Reason
-	// Err is the *QuorumError of the last renewal or of the release; nil: there was none. It is for
-	// people: errors.Is and errors.As do not reach it, since a lock that was lost
-	// is neither taken nor without a quorum.
+	// Err is the *QuorumError of the last renewal or of the release; nil: there was none. It is
+	// for people: errors.Is and errors.As do not reach it, because a lost lock is neither taken
+	// nor without a quorum.
 	Err error
-	// Planned is set where the hold ended as it was asked to: its lease was over,
-	// or what it had after the last renewal that MaxHold or MaxCount permit. The
-	// holder has to stop as after any loss; metrics and logs count it as none. The
-	// Reason is ReasonExpired then.
+	// Planned is set if the hold ended as its options say: its lease ended, or its validity
+	// after the last renewal that MaxHold or MaxCount permit. The holder has to stop as after
+	// any loss, but metrics and logs do not count it as one. The Reason is then ReasonExpired.
 	Planned bool
 }
 
@@ -313,8 +308,8 @@ func (e *LostError) Is(target error) bool {
 	return target == ErrLost || target == ErrClosed && e.Reason == ReasonClosed
 }
 
-// A notHeldError is what an operation on a handle without a hold returns. It
-// matches ErrNotHeld, and why the hold is gone: a *LostError or ErrUnlocked.
+// A notHeldError is the error of an operation on a handle without a hold. It matches ErrNotHeld,
+// and the reason why the hold is gone: a *LostError or ErrUnlocked.
 type notHeldError struct {
 	op, key string
 	why     error
@@ -327,7 +322,7 @@ func (e *notHeldError) Error() string {
 
 func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
 
-// A notAttemptedError is for an operation whose context was over before it began.
+// A notAttemptedError is for an operation whose context had ended before it began.
 type notAttemptedError struct {
 	op, key string
 	why     error

@@ -22,8 +22,8 @@ const (
 	// lately, were emptied, may evict keys, are no masters, or are listed twice.
 	// It trusts the masters' clocks to run evenly.
 	GuardStandard GuardLevel = "standard"
-	// GuardStrict refuses masters whose clock is off as well, and those that do
-	// not say who they are.
+	// GuardStrict also refuses masters whose clock is off, and masters that do not identify
+	// themselves.
 	GuardStrict GuardLevel = "strict"
 )
 
@@ -61,7 +61,7 @@ func WithClientSkew(d time.Duration) Option {
 	return upTo(maxClientSkew, "WithClientSkew", d, func(o *clientOptions) *time.Duration { return &o.clientSkew })
 }
 
-// guardConfig is what the guard of a client of n masters goes by.
+// guardConfig returns the configuration of the guard of a client of n masters.
 func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
 	cfg := guard.Config{
 		Level:      internalLevels[o.guard],
@@ -73,12 +73,12 @@ func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
 	return cfg, cfg.Validate()
 }
 
-// An AbstainError says why a master may not vote, and until when, where that is
-// known. It is the Err of a NodeError where the master's answer did not count, and
-// stands in MasterReport. Its text is one line that also says what to do. It matches
-// what its Err matches, and never a sentinel of this package or a context's error.
+// An AbstainError says why a master may not vote, and until when, if that is known. It is the
+// Err of a NodeError if the master's answer did not count, and Why in a MasterReport. Its text
+// is one line that also says what to do. It matches what its Err matches, and never a sentinel
+// of this package or a context's error.
 type AbstainError struct {
-	// Cause is why, in a word or two; the first that applies of these:
+	// Cause is the reason in a few words, the first of these that applies:
 	//   - It is away or not judged yet: "not connected", "no answer about the marker",
 	//     "marker changed". That may pass.
 	//   - It may have forgotten locks: "no marker", "quarantined". That passes with their TTL.
@@ -89,21 +89,21 @@ type AbstainError struct {
 	Cause string
 	Value string // what the master says, where that is the reason: its role, its run_id, the settings in its marker
 	Want  string // what it should say
-	// Aliases are the other addresses of the same server, sorted; of a duplicate. With
-	// another configuration the masters whose markers say so, where this one's does not.
+	// Aliases, for a duplicate, are the other addresses of the same server, sorted. For another
+	// configuration they are the masters whose markers say so, if this one's does not.
 	Aliases []string
-	// Left is for how long it still may not vote, and Until the same for people,
-	// by this machine's wall clock; in quarantine. Without a marker, if it is not
-	// 0, when the master gets a marker of this client's settings.
+	// Left is for how long a master in quarantine still may not vote, and Until is when that
+	// ends, by this machine's wall clock, for people. Without a marker, if not 0, they say when
+	// the master gets a marker with this client's settings.
 	Left  time.Duration
 	Until time.Time
-	// How is what made the master forget its locks, or seem to: restarted,
-	// resynced, evicted, adopted, emptied, restored, reset or forced; "": its
-	// marker does not tell. In quarantine; without a marker emptied, or "".
+	// How says, in quarantine, what made the master forget its locks, or seem to: restarted,
+	// resynced, evicted, adopted, emptied, restored, reset or forced; "": its marker does not
+	// say. Without a marker it is emptied, or "".
 	How string
-	// By is by how much the master's clock is ahead of this machine's; negative:
-	// behind; zero: not known. Ours says that most masters disagree with this machine in the same
-	// way, so that its clock is what is wrong. Where its clock is off alone.
+	// By and Ours are for a clock that is off. By is how much the master's clock is ahead of
+	// this machine's; negative: behind; zero: not known. Ours is set if most masters disagree
+	// with this machine in the same way, so that its own clock is wrong.
 	By   drift.Span
 	Ours bool
 	Err  error // what went wrong when the master was asked; nil: nothing did

@@ -11,39 +11,35 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Verdict is what the masters' answers to [Client.Inspect] come to.
+// A Verdict sums up the masters' answers to [Client.Inspect].
 type Verdict string
 
 // Verdicts.
 const (
-	// VerdictUnknown: too few masters answered to say which of the others it
-	// is.
+	// VerdictUnknown: too few masters answered to decide between the others.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictFree: nothing stands on any master that answered, and those that
-	// did not are too few to make a quorum.
+	// VerdictFree: no master that answered has anything at the key, and the others are too few
+	// for a quorum.
 	VerdictFree Verdict = "free"
-	// VerdictHeld: one token (or, of a read-write lock, at least one reader)
-	// has a quorum.
+	// VerdictHeld: one token (in a read-write lock, at least one reader) has a quorum.
 	VerdictHeld Verdict = "held by a quorum"
-	// VerdictSplit: several tokens stand there and none has a quorum. So it
-	// looks while contenders collide; they retry, or their keys expire.
+	// VerdictSplit: there are several tokens and none has a quorum. This happens while
+	// contenders collide; they retry, or their keys expire.
 	VerdictSplit Verdict = "split"
-	// VerdictPartial: one token stands there without a quorum: an attempt or a
-	// release that is under way, a hold that was lost, or one that masters
-	// have forgotten.
+	// VerdictPartial: there is one token, without a quorum. An attempt or a release is under
+	// way, a hold was lost, or masters have forgotten a hold.
 	VerdictPartial Verdict = "held without a quorum"
 )
 
-// An Inspection tells who holds a lock, as the masters see it. All masters are asked
-// at the same time, but they do not stop for it: while a lock changes hands, some
-// may answer from before and others from after.
+// An Inspection says who holds a lock, as the masters see it. All masters are asked at the same
+// time, but they do not stop for it: while a lock changes hands, some may answer with the state
+// before that and others with the state after it.
 type Inspection struct {
 	Key     string
 	Masters []MasterHold // in the order of the URLs
 	Verdict Verdict
-	// Holders is every token that was seen, those on most masters first. With
-	// VerdictHeld the first has a quorum; of a read-write lock several readers
-	// may.
+	// Holders has every token that was seen, those on most masters first. With VerdictHeld the
+	// first has a quorum; in a read-write lock, several readers may have one.
 	Holders []Holder
 	Need    int // masters that make a quorum
 }
@@ -54,8 +50,8 @@ type MasterHold struct {
 	// Held is the key as the master has it; nil: free, or unknown because of
 	// Err.
 	Held *Holder
-	// Readers are those that hold a read-write lock for reading, by the
-	// master's own clock, longest first; at most 100 of Held.Readers are listed.
+	// Readers are the readers of a read-write lock, by the master's own clock, the last to
+	// expire first; at most 100 of Held.Readers are listed.
 	Readers []Holder
 	// RoundTrip is the time from the question to this answer, queueing
 	// included; 0 if there was none.
@@ -93,7 +89,7 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 		if part.State != nil {
 			holds[i] = c.masterHold(part.State)
 			if held := holds[i].Held; held != nil {
-				held.Own = c.made(held.Token) // nobody else has it
+				held.Own = c.made(held.Token) // nothing else refers to it
 			}
 		} else {
 			holds[i].Err = c.publicPart(part.Part)
@@ -103,7 +99,7 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 	return holds
 }
 
-// masterHold is what stands on a master as users see it.
+// masterHold converts what a master reported to what users see.
 func (c *Client) masterHold(state *wire.KeyState) MasterHold {
 	m := MasterHold{Held: (*Holder)(state.Held), RoundTrip: state.RoundTrip}
 	for _, r := range state.Readers {
@@ -119,8 +115,8 @@ func (c *Client) masterHold(state *wire.KeyState) MasterHold {
 	return m
 }
 
-// holders is whom one master names: a reader each, the one token, or what
-// stands there instead of a lock.
+// holders lists the holders that one master names: each reader, the one token, or what the key
+// has instead of a lock.
 func (m *MasterHold) holders() []Holder {
 	switch {
 	case m.Held == nil:
@@ -137,7 +133,7 @@ func (in *Inspection) judge() {
 	type mark struct{ token, kind string }
 	counted := make(map[mark]*Holder)
 	ttls := make(map[mark][]time.Duration)
-	silent, cut := 0, 0 // masters that may have a token that they did not tell
+	silent, cut := 0, 0 // masters that may have a token that they did not report
 	for i := range in.Masters {
 		m := &in.Masters[i]
 		if m.Err != nil {
@@ -181,11 +177,11 @@ func (in *Inspection) judge() {
 	}
 }
 
-// lastsFor is until when fewer than need of the keys are left, or, where they
-// are fewer from the start, until none is.
+// lastsFor returns the time until fewer than need of the keys are left. If there are fewer from
+// the start, it is the time until none is left.
 func lastsFor(ttls []time.Duration, need int) time.Duration {
 	slices.SortFunc(ttls, func(a, b time.Duration) int { // longest first
-		return cmp.Compare(uint64(b), uint64(a)) // negative: never, beyond all others
+		return cmp.Compare(uint64(b), uint64(a)) // negative means never: longer than all others
 	})
 	if len(ttls) < need {
 		return ttls[0]
@@ -193,7 +189,7 @@ func lastsFor(ttls []time.Duration, need int) time.Duration {
 	return ttls[need-1]
 }
 
-// silent is how many masters did not answer.
+// silent counts the masters that did not answer.
 func (in *Inspection) silent() (n int) {
 	for i := range in.Masters {
 		if in.Masters[i].Err != nil {
@@ -228,7 +224,7 @@ func (in *Inspection) String() string {
 	return s
 }
 
-// heldBy is the sentence about whoever has a quorum.
+// heldBy describes the holder with a quorum, or the readers.
 func (in *Inspection) heldBy() string {
 	first := &in.Holders[0]
 	readers := 0
@@ -268,7 +264,7 @@ func (in *Inspection) listHolders() string {
 	return s
 }
 
-// name is what people call a holder.
+// name returns a holder's name for people.
 func (h *Holder) name() string {
 	kind := ""
 	if h.Type == "zset" {

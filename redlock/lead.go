@@ -11,24 +11,23 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Pauses between two rounds of Lead, from the beginning of one to that of the next.
+// The pause between two rounds of Lead counts from the start of one to the start of the next.
 const (
 	leastLeadPause = 100 * time.Millisecond
 	mostLeadPause  = 10 * time.Second
 )
 
-// Lead runs lead whenever this client holds key, again and again: for work that one of
-// several processes does, for as long as it lives. It waits for the lock as Lock does,
-// and calls lead with a context that is a child of ctx and ends when the lock can no
-// longer be guaranteed. If the lock is lost, Lead waits until lead has returned, if it ran
-// at all, and then waits for the lock again. So lead never runs twice at a time in one call. It
-// has to return soon when its context ends.
+// Lead runs lead whenever this client holds key, again and again: for work that one of several
+// processes does, for as long as it lives. It waits for the lock as Lock does, and calls lead
+// with a child of ctx that ends when the lock can no longer be guaranteed. If the lock is lost,
+// Lead waits until lead has returned, if it ran at all, and then waits for the lock again. So
+// lead never runs twice at a time in one call. It has to return soon when its context ends.
 //
-// Lead returns when lead returns while the lock is held, with the error of lead or nil:
-// so a leader steps down. The lock is then released. It also returns when ctx ends while
-// it waits, with an error that matches that of ctx; with ErrClosed when the client is closed; with
-// ErrReentrant; with the error of a bad argument; and, as Do does, with ErrNotHeld and
-// ErrUnlocked if a Trace has unlocked the lock before lead could begin.
+// If lead returns while the lock is held, the leader steps down: Lead releases the lock and
+// returns the error of lead, or nil. Lead also returns when ctx ends while it waits, with an
+// error that matches ctx's error; with ErrClosed when the client is closed; with ErrReentrant;
+// with the error of a bad argument; and, as Do does, with ErrNotHeld and ErrUnlocked if a Trace
+// has unlocked the lock before lead could begin.
 //
 // It does not return because masters are down or refuse. It tries again after a pause,
 // 100 ms at first and up to 10 s while there is no quorum. Each reason for that is logged
@@ -63,8 +62,8 @@ func (c *Client) Lead(ctx context.Context, key string, lead func(ctx context.Con
 	}
 }
 
-// leadOnce leads once, if it gets the lock. over: Lead returns err. Otherwise the lock was
-// lost, or err says why it was not acquired.
+// leadOnce leads once, if it gets the lock. If over is set, Lead returns err. Otherwise the lock
+// was lost, or err says why it was not acquired.
 func (c *Client) leadOnce(
 	ctx context.Context, key string, lead func(ctx context.Context) error, opts []LockOption,
 ) (over bool, err error) {
@@ -81,8 +80,8 @@ func (c *Client) leadOnce(
 	return true, err
 }
 
-// refusalsOf is what keeps a client from leading, without what changes from one attempt or master to
-// the next; nil: somebody else leads, or nothing does.
+// refusalsOf returns what keeps a client from leading, without details that change between
+// attempts or masters; nil: somebody else leads, or nothing keeps it.
 func refusalsOf(err error) []string {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || errors.Is(err, ErrTaken) {

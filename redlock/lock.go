@@ -10,16 +10,15 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Lock is one hold: what [Client.Lock] and its siblings return. It is held
-// until [Lock.Unlock], or until it is lost, which [Lock.Context] tells. It is
-// safe for concurrent use.
-type Lock struct { // of 568 bytes: with more the allocator would take 64 more
+// A Lock is one hold, as [Client.Lock] and its siblings return it. It is held until
+// [Lock.Unlock], or until it is lost: then [Lock.Context] ends. It is safe for concurrent use.
+type Lock struct { // of 568 bytes: for a larger one the allocator would take 64 bytes more
 	c      *Client
 	opts   lockOptions
-	handle hold.Handle // on own, on that of a later attempt, or on that of another Lock (WithReentrancy)
+	handle hold.Handle // on own, on the hold of a later attempt, or on the hold of another Lock (WithReentrancy)
 	own    hold.Hold   // for the first attempt; here to save an allocation
-	// What the trace made a context of: first the call that acquires, from the
-	// moment it is held the hold. nil: nothing. Not changed while it is held.
+	// told is the context that the trace made: first for the call that acquires, then, once the
+	// lock is held, for the hold. nil: none. It does not change while the lock is held.
 	told context.Context
 
 	keepsReadersOut bool // while it waits, as a writer
@@ -34,9 +33,9 @@ func (l *Lock) Keys() []string {
 	return append([]string{h.Name()}, h.Others()...)
 }
 
-// Token is the value that stands in Redis: owner name if one was given, the
-// client's xid, and a random part; new for every attempt. It proves ownership to
-// Redis, and Adopt takes it. It does not rise: to a resource give [Lock.Fence].
+// Token is the value of the key in Redis: the owner name if there is one, the client's xid, and
+// a random part; new for every attempt. It proves ownership to Redis, and Adopt takes it. It
+// does not rise: give [Lock.Fence] to a resource.
 func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
@@ -44,12 +43,12 @@ func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 // held any more.
 func (l *Lock) Remaining() time.Duration { return l.handle.Remaining() }
 
-// ValidUntil is until when the lock is guaranteed unless it is extended, by this
-// machine's wall clock at the start of the last attempt, extension or renewal. It is
-// a snapshot for people and logs. Decide by Remaining and Context.
+// ValidUntil is the time until which the lock is guaranteed unless it is extended, by this
+// machine's wall clock at the start of the last attempt, extension or renewal. It is a snapshot
+// for people and logs. Decide by Remaining and Context.
 func (l *Lock) ValidUntil() time.Time { return l.handle.ValidUntil() }
 
-// problemError is the public error of what became of an operation; nil: it was done.
+// problemError makes the public error of an operation that failed; nil: it succeeded.
 func (l *Lock) problemError(op string, p *hold.Problem) error {
 	switch {
 	case p == nil:
@@ -72,22 +71,20 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 // and count from the next extension on. It waits for ctx, the masters' timeout
 // and the remaining validity at the most.
 //
-// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and
-// ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered: then the
-// lock is still held for what is Remaining. A lock that expired is lost even if its
-// key is free.
+// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and ErrNotHeld
+// after Unlock, and ErrNoQuorum when too few masters answered: then the lock is still held, for
+// the time that Remaining gives. A lock that expired is lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
 	return l.ask(ctx, wire.OpExtend, (*hold.Handle).Extend)
 }
 
-// Verify asks the masters now whether a quorum still has the lock; it changes
-// nothing there. If a majority says no, the lock is lost. Waiting and errors
-// are those of Extend.
+// Verify asks the masters now whether a quorum still has the lock; it changes nothing there. If
+// a majority says no, the lock is lost. It waits and fails as Extend does.
 func (l *Lock) Verify(ctx context.Context) error {
 	return l.ask(ctx, wire.OpVerify, (*hold.Handle).Verify)
 }
 
-// ask puts a question of the holder's to the masters, and tells of its answer.
+// ask asks the masters what the holder wants to know, and reports the answer to the trace.
 func (l *Lock) ask(
 	ctx context.Context, op wire.Op, question func(*hold.Handle, context.Context) (bool, *hold.Problem),
 ) error {
@@ -103,17 +100,17 @@ func (l *Lock) ask(
 	return err
 }
 
-// Unlock ends the hold: its context ends, nothing renews it any more, and the key is
-// deleted on every master where it is ours. The release is always sent, also when
-// ctx is already over. ctx and the masters' timeout only bound the waiting for a
-// quorum to confirm. If ctx ends with the lock, as Context and that of Do do, only its
-// deadline bounds the waiting: the unlock itself ends ctx.
+// Unlock ends the hold: its context ends, nothing renews it any more, and the key is deleted on
+// every master where it is ours. The release is always sent, even if ctx has already ended. ctx
+// and the masters' timeout only bound the waiting for a quorum to confirm. If ctx ends with the
+// lock, as the contexts of Lock.Context and Do do, only its deadline bounds the waiting: the
+// unlock itself ends ctx.
 //
-// The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked
-// when the lock was unlocked before, ErrNotHeld and ErrLost when it had been lost by
-// now, and ErrNoQuorum when too few masters answered or did it. Those that did not answer
-// get the release when they can be reached again. Those that refused it, for whatever
-// reason, get it again after pauses of 50 ms to 5 s. Or else the key expires by itself.
+// The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked when the lock
+// was unlocked before, ErrNotHeld and ErrLost when it had been lost by now, and ErrNoQuorum when
+// too few masters answered or released it. Masters that did not answer get the release when they
+// can be reached again. Masters that refused it, for whatever reason, get it again after pauses
+// of 50 ms to 5 s. Otherwise the key expires by itself.
 //
 // Where several handles share a hold (see [WithReentrancy]), the Unlock of the last
 // one releases it. Each Unlock before that ends its handle, asks no master and
@@ -121,7 +118,7 @@ func (l *Lock) ask(
 func (l *Lock) Unlock(ctx context.Context) error {
 	began := l.c.opts.clock.Now()
 	if ctx == nil {
-		ctx = context.Background() // a lock must not stay for a mistake like that
+		ctx = context.Background() // such a mistake must not leave a lock behind
 	}
 	waiting, stop := l.untilUnlocked(ctx)
 	defer stop()
@@ -134,24 +131,21 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Adopt takes over a hold whose token another process handed on: that process calls
-// [Lock.HandOver] and sends its result, this one adopts with it. It is an acquisition for
-// which the key need not be free: the token has to stand there at a quorum. The lock that
-// it returns has a token of its own, which has taken the place of the other, a full TTL,
-// WithTTL or WithLease as in Lock, and with WithFencing a new fencing token. So Adopt
-// succeeds at most once for a token, however many call it.
+// Adopt takes over a hold from another process: that process calls [Lock.HandOver] and sends the
+// token, and this one calls Adopt with it. It is an acquisition that needs the token at a quorum
+// instead of a free key. The returned lock has a new token, which has replaced the old one, a
+// full TTL (WithTTL or WithLease, as in Lock), and with WithFencing a new fencing token. So
+// Adopt succeeds at most once for a token, however many callers try.
 //
-// Call it after HandOver has returned, or when the holder's validity is over. A
-// holder that goes on meanwhile loses the lock: it hears of that by its next
-// renewal.
+// Call it after HandOver has returned, or when the holder's validity is over. A holder that goes
+// on meanwhile loses the lock, and notices that at its next renewal.
 //
-// Adopt makes one attempt. It blocks for one or two round trips, and in all at the most
-// for the masters' timeout. An error matches ErrNotHeld when too many masters do
-// not have the token, and ErrNoQuorum when too few answered. A failed attempt may
-// have used the token up, at some masters or at all: it releases what it has taken
-// over, and never puts the old token back. Then the key is free when what is left
-// of it has expired, after its TTL at the latest. Masters that do not have the
-// token are not touched.
+// Adopt makes one attempt. It blocks for one or two round trips, and for the masters' timeout at
+// most. An error matches ErrNotHeld when too many masters do not have the token, and ErrNoQuorum
+// when too few answered. A failed attempt may have used the token up, at some masters or at all:
+// it releases what it has taken over, and never puts the old token back. The key is then free
+// when the rest of it has expired, after its TTL at the latest. Masters that do not have the
+// token are not changed.
 func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
 	l, err := c.newLock(ctx, wire.OpAdopt, key, opts)
 	if err != nil {
@@ -160,7 +154,7 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 	return c.adopt(ctx, l, token)
 }
 
-// adopt adopts what a call is about, as newLock made it.
+// adopt adopts the hold with this token for a lock that newLock has made.
 func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error) {
 	if n := len(token); n < 1 || n > tokens.Max {
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", l.Key(), n, tokens.Max)
@@ -178,20 +172,17 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	return adopted, err
 }
 
-// HandOver ends this handle without releasing the key, where [Lock.Unlock] would
-// release it. It returns the token with which another process can take the hold over
-// by [Client.Adopt] before its TTL has passed. The handle's
-// context ends with ErrUnlocked, this process renews the lock no more, and Unlock
-// finds it not held. For a lock that is not held the error is that of Unlock. Where
-// other handles share the hold (see [WithReentrancy]) it matches ErrReentrant, and
-// nothing was done. A reader's hold is not handed over: any process can be one more
-// reader.
+// HandOver ends this handle as [Lock.Unlock] does, but it does not release the key. With the
+// token that it returns, another process can take over the hold by [Client.Adopt] before its TTL
+// has passed. The handle's context ends with ErrUnlocked, this process no longer renews the
+// lock, and Unlock finds it not held. For a lock that is not held, HandOver fails as Unlock
+// does. If other handles share the hold (see [WithReentrancy]), the error matches ErrReentrant,
+// and nothing was done. A reader's hold is not handed over: any process can be one more reader.
 //
-// It waits for the answers to the acquisition and to extensions that are under way,
-// for as long as the lock was valid at the most; for a master that has stopped, until
-// its connection is given up (pool.WithStallLimit, 1 s by default). Otherwise one of
-// these, executed after the other process has released the key, would set it again for
-// a TTL.
+// It waits for the answers to the acquisition and to extensions that are under way, at most for
+// as long as the lock was valid. For a master that has stopped, it waits until the connection is
+// given up (pool.WithStallLimit, 1 s by default). Otherwise such a command could be executed
+// after the other process has released the key, and would set the key again for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	if l.handle.Hold().Claim().Kind == wire.Reader {
 		return "", fmt.Errorf("redlock: hand over %q: a reader's hold is not handed over: "+

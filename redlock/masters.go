@@ -23,9 +23,9 @@ type MasterReport struct {
 	// Votes is whether its answers count. At GuardOff they do as long as it is
 	// connected.
 	Votes bool
-	// Grants is whether it takes the writes of locks, as far as is known. A master that votes and does not
-	// grant is full, busy or cannot save: it still renews and releases, where it can. A lock needs a
-	// quorum that votes and grants.
+	// Grants is whether it accepts the writes of locks, as far as is known. A master that votes
+	// and does not grant is full, busy or cannot save: it still renews and releases, if it can.
+	// A lock needs a quorum that votes and grants.
 	Grants bool
 	// Why says why it does not vote, what to do about it, and until when, where that
 	// is known. It is nil if the master votes.
@@ -33,21 +33,20 @@ type MasterReport struct {
 	// Aliases are the other addresses that lead to the same server. One of all these
 	// addresses has the server's vote.
 	Aliases []string
-	// Unguarded is set where the master votes although it has not shown all that it
-	// should, and says why: INFO cannot be read.
+	// Unguarded is set if the master votes although the guard could not check everything, and
+	// says why: INFO cannot be read.
 	Unguarded error
 	// ClockOffset is by how much its clock was ahead of this machine's wall clock when it was
 	// read last, a few seconds ago at the most; nil: not read yet, or GuardOff.
 	ClockOffset *drift.Span
 	// ClockDeviation is the last time that its clock was set, or ran faster or slower than
-	// WithDrift allows for, as seen ClockDeviationAt; nil: it did not, as far as this client has
-	// seen.
+	// WithDrift allows for; the client saw it at ClockDeviationAt. nil: it has seen none.
 	ClockDeviation   *drift.Deviation
 	ClockDeviationAt time.Time
 }
 
-// Masters reports how each master stands, in the order of the URLs, as the client
-// saw it last. It asks no master and does not block.
+// Masters reports the state of each master, in the order of the URLs, as the client saw it last.
+// It asks no master and does not block.
 func (c *Client) Masters() []MasterReport {
 	if c.check(context.Background()) != nil {
 		return nil
@@ -69,15 +68,15 @@ func (c *Client) Masters() []MasterReport {
 
 const readyPoll = 5 * time.Millisecond
 
-// Ready waits until a quorum of the masters may vote, for as long as ctx allows. It
-// does not wait where that cannot help, by the rule of Lock: where the masters that refuse
-// a password or a permission, or have other settings, leave no quorum. A master that
-// cannot be reached may come, so it is waited for.
+// Ready waits until a quorum of the masters may vote, for as long as ctx allows. It does not
+// wait if that cannot help, by the rule of Lock: so many masters refuse a password or a
+// permission, or have other settings, that the others make no quorum. It waits for a master that
+// cannot be reached, because that may change.
 //
-// Without a quorum the error is a *QuorumError that matches ErrNoQuorum, and ctx's error if ctx
-// ended first, and says which masters may not vote and why. If the client is closed it
-// matches ErrClosed. Locking does not need Ready: a program calls it to fail early
-// where its masters are misconfigured.
+// Without a quorum the error is a *QuorumError that says which masters may not vote and why. It
+// matches ErrNoQuorum, and ctx's error if ctx ended first. If the client is closed, the error
+// matches ErrClosed. Locking does not need Ready: a program calls it to fail early if its
+// masters are misconfigured.
 func (c *Client) Ready(ctx context.Context) error {
 	if err := c.check(ctx); err != nil {
 		return fmt.Errorf("redlock: ready: %w", err)
@@ -109,7 +108,7 @@ func (c *Client) Ready(ctx context.Context) error {
 }
 
 // countVoters counts the masters that may vote, and those that may not until somebody changes
-// something, and has a *NodeError for each that may not.
+// something. missing has a *NodeError for each master that may not vote.
 func (c *Client) countVoters() (voting, lasting int, missing *multierror.Error) {
 	for i, s := range c.voters.Standings() {
 		if s.Vote {
@@ -129,26 +128,26 @@ func (c *Client) countVoters() (voting, lasting int, missing *multierror.Error) 
 	return voting, lasting, missing
 }
 
-// Stats is a snapshot of a client. Its parts are not of one instant.
+// Stats is a snapshot of a client. Its parts are not taken at the same instant.
 type Stats struct {
 	Held    int          // locks that are held
 	Waiting int          // calls that wait in this process for a lock that is taken
 	Need    int          // masters that make a quorum
 	Masters []pool.Stats // the connections, in the order of the URLs
 
-	// FencingTokens is how many acquisitions and adoptions were given a fencing token
-	// so far, with those that failed afterwards; FencingRaises how many of them took
+	// FencingTokens counts the acquisitions and adoptions that were given a fencing token so
+	// far, including those that failed afterwards. FencingRaises counts those of them that took
 	// a second round trip for it.
 	FencingTokens uint64
 	FencingRaises uint64
 
-	// EventsDropped is how many log lines and events of the Trace were dropped so far,
-	// because too many waited for a log handler or a trace that is slow or blocks.
+	// EventsDropped counts the log lines and Trace events that were dropped so far, because too
+	// many waited for a log handler or a trace that is slow or blocks.
 	EventsDropped uint64
 }
 
-// Stats takes a snapshot. It does not block. A [Trace] hears what the client does
-// over time; contrib/prometheus and contrib/otel count it.
+// Stats takes a snapshot. It does not block. A [Trace] reports what the client does over time;
+// contrib/prometheus and contrib/otel count that.
 func (c *Client) Stats() Stats {
 	if c.check(context.Background()) != nil {
 		return Stats{}

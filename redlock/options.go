@@ -50,8 +50,8 @@ type clientOptions struct {
 
 	clientSkew time.Duration // of wall clocks, for fencing tokens
 
-	strictGrants bool          // as in strict, whatever the guard: for tests of that alone
-	kept         time.Duration // of fences and lease records, on the masters
+	strictGrants bool          // as in strict with any guard level; only for tests
+	kept         time.Duration // how long masters keep fences and lease records
 	longest      time.Duration // the longest TTL that a reader may have
 
 	prefix    string
@@ -60,7 +60,7 @@ type clientOptions struct {
 	trace     *Trace
 	logger    *slog.Logger
 	id        string         // of the client; "": a new xid. For simulations
-	chance    *chance.Source // nil but for simulations
+	chance    *chance.Source // nil except in simulations
 }
 
 type lockOptions struct {
@@ -89,12 +89,12 @@ func defaultOptions() clientOptions {
 	}
 }
 
-// validate checks what only shows when all options are known.
+// validate checks what depends on other options.
 func (o *lockOptions) validate(c *clientOptions) error {
 	switch {
 	case o.ttl > c.maxTTL:
 		return fmt.Errorf("%v: %v is above WithMaxTTL: want %v to %v", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
-	case o.ttl < c.leastTTL(): // its own option has let it pass
+	case o.ttl < c.leastTTL(): // the option's own check has accepted it
 		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
 	case c.validity(o.ttl) < o.ttl/leastPart:
 		return fmt.Errorf("%v: %v leaves a validity of %v after %s: %s",
@@ -107,11 +107,11 @@ func (o *lockOptions) validate(c *clientOptions) error {
 	return nil
 }
 
-// leastPart is the part of its TTL that the validity of a lock must be. With less a lock
-// would cost its renewals, and be good for little.
+// leastPart bounds the validity of a lock, which must be at least TTL/leastPart. With less, a
+// lock would cost many renewals and be of little use.
 const leastPart = 4
 
-// enough says which TTL leaves enough validity, for who has asked for less.
+// enough says which TTL leaves enough validity, for the error of a shorter one.
 func (o *clientOptions) enough() string {
 	first := sort.Search(int(o.maxTTL/time.Millisecond)+1, func(ms int) bool {
 		ttl := time.Duration(ms) * time.Millisecond
@@ -151,11 +151,10 @@ func WithTries(n int) LockOption {
 	})
 }
 
-// WithBackoff sets the pause after an attempt that failed; attempts count from 1. The
-// call then polls and does not queue up. A negative pause is none. f must be safe for
-// concurrent use. Where a call polls without it the pause is random in [50 ms,
-// 250 ms). While no quorum can be had it doubles up to a second, and ends when one
-// begins to vote.
+// WithBackoff sets the pause after an attempt that failed; attempts count from 1. The call then
+// polls and does not queue up. A negative pause means no pause. f must be safe for concurrent
+// use. Without this option a polling call pauses for a random time in [50 ms, 250 ms). While
+// there is no quorum the pause doubles, up to a second, and ends when a quorum begins to vote.
 func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if f == nil {
@@ -180,10 +179,10 @@ func WithWait(d time.Duration) LockOption {
 	})
 }
 
-// WithOwner puts a name into the token, for whoever asks who holds the lock. The name
-// given to a client stands in the queues of the locks that it waits for, too. It
-// plays no part in deciding who gets a lock. 1 to 64 bytes of printable ASCII without
-// spaces and colons. By default it is user@host/pid, as far as the process can tell.
+// WithOwner puts a name into the token, so that others can see who holds the lock. A client's
+// name is also in the queues of the locks that it waits for. It has no influence on who gets a
+// lock. It has 1 to 64 bytes of printable ASCII without spaces and colons. By default it is
+// user@host/pid, as far as the process can tell.
 func WithOwner(name string) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := token.CheckOwner(name); err != nil {
@@ -233,16 +232,15 @@ func WithClock(c drift.Clock) Option {
 	})
 }
 
-// WithOutageWait sets for how long a call that waits goes on while no quorum can be had:
-// 0 to 1 hour, 3 s by default. When the time is over and a quorum votes again, the call
-// makes one more attempt. With 0 it ends with the first such attempt. It also ends with
-// the first where so many masters are misconfigured that the others make no quorum:
-// waiting does not mend them.
+// WithOutageWait sets how long a call that waits goes on without a quorum: 0 to 1 hour, 3 s by
+// default. If a quorum votes again when the time is over, the call makes one more attempt. With
+// 0 the call ends with the first attempt that finds no quorum. The same holds if so many masters
+// are misconfigured that the others make no quorum: waiting does not repair them.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }
 
-// upTo is an option that sets a field to a duration from 0 to most.
+// upTo makes an option that sets a field to a duration from 0 to most.
 func upTo(most time.Duration, name string, d time.Duration, field func(o *clientOptions) *time.Duration) Option {
 	return clientOption(func(o *clientOptions) error {
 		if d < 0 || d > most {
@@ -279,8 +277,8 @@ func WithPool(opts ...pool.Option) Option {
 	})
 }
 
-// WithTrace calls the functions of t at the events they are named after. Where it is
-// given several times the last one counts; [JoinTraces] joins traces.
+// WithTrace calls the functions of t at the events they are named after. If it is given several
+// times, the last one counts; [JoinTraces] joins traces.
 func WithTrace(t *Trace) Option {
 	return clientOption(func(o *clientOptions) error {
 		if t == nil {
@@ -297,9 +295,9 @@ func WithTrace(t *Trace) Option {
 //   - at info what is good news;
 //   - at debug attempts and connections.
 //
-// By default warnings go to slog.Default(), as it is when they are logged, and
-// nothing else is logged. With nil nothing is. Passwords are never logged, and of
-// a token the beginning at the most.
+// By default warnings go to slog.Default(), as it is when they are logged, and nothing else is
+// logged. With nil nothing is logged. Passwords are never logged, and at most the beginning of a
+// token.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(o *clientOptions) error {
 		if l == nil {

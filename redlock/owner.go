@@ -11,7 +11,7 @@ import (
 // public errors.
 type owner Lock
 
-// Context implements hold.Owner. Where nobody listens it is nil.
+// Context implements hold.Owner. It is nil if there is nothing to report to.
 func (o *owner) Context() context.Context { return o.told }
 
 // Answered implements hold.Owner.
@@ -36,7 +36,7 @@ func (o *owner) Cause(loss *hold.Loss) error {
 	return e
 }
 
-// reasonOf is the public name of how a hold was lost.
+// reasonOf returns the public name of a reason for a loss.
 func reasonOf(r hold.Reason) Reason {
 	return [...]Reason{
 		hold.Expired: ReasonExpired, hold.Taken: ReasonTaken,
@@ -44,12 +44,12 @@ func reasonOf(r hold.Reason) Reason {
 	}[r]
 }
 
-// lostError is what Cause has made of a loss.
+// lostError returns the error that Cause has made of a loss.
 func lostError(loss *hold.Loss) *LostError {
 	return loss.Cause.(*LostError) //nolint:errorlint // nobody wraps it
 }
 
-// Released implements hold.Owner. Whoever is told finds the lock's context ended.
+// Released implements hold.Owner. It ends the lock's context before it reports the end.
 func (o *owner) Released(end hold.End) {
 	l := (*Lock)(o)
 	l.handle.EndContext()

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// The rooms below fail with plain facts. Here they become the errors that users see.
+// The internal packages report failures as plain facts. This file makes public errors of them.
 
 // failureError is the public error of a call that has failed.
 func (c *Client) failureError(f *quorum.Failure) error {
@@ -22,8 +22,8 @@ func (c *Client) failureError(f *quorum.Failure) error {
 	return c.quorumError(f) // each caller's error is its own
 }
 
-// endedBy is the error of a call that returns without success: where its context is over by then, it
-// matches that of the context too. The error is the call's own.
+// endedBy returns the error of a call that has failed. If the call's context has ended by then,
+// the error also matches the context's error. endedBy may change err: it must be the call's own.
 func endedBy(ctx context.Context, err error) error {
 	cause := ctx.Err()
 	if err == nil || cause == nil || errors.Is(err, cause) {
@@ -57,9 +57,9 @@ func (c *Client) quorumError(f *quorum.Failure) *QuorumError {
 	return e
 }
 
-// judged puts the guard's judgement of a master in the place of what the master said, if
-// that could not have counted: what a member of a cluster answers, say, is not the cause. A
-// master that was not awaited would not have counted either.
+// judged replaces a master's answer by the guard's judgment of the master, if the answer could
+// not have counted: the answer of a cluster member, for example, is not the cause. It does so
+// for a master that was not awaited, too.
 func (c *Client) judged(f *quorum.Failure, p quorum.Part) quorum.Part {
 	if p.Err == nil && (p.Held == nil || f.Kind != quorum.NoQuorum) {
 		return p // it agreed, or another has the lock
@@ -74,7 +74,7 @@ func (c *Client) judged(f *quorum.Failure, p quorum.Part) quorum.Part {
 	return p
 }
 
-// partOf is the part of a master in a failure; zero: it agreed.
+// partOf returns a master's part in a failure; zero: it agreed.
 func partOf(f *quorum.Failure, master int) quorum.Part {
 	for _, p := range f.Parts {
 		if p.Master == master {
@@ -87,11 +87,11 @@ func partOf(f *quorum.Failure, master int) quorum.Part {
 	return quorum.Part{Master: master, Err: ErrNotAwaited}
 }
 
-// publicPart is a master's part as users see it; nil: it agreed.
+// publicPart returns a master's part as users see it; nil: it agreed.
 func (c *Client) publicPart(p quorum.Part) error {
 	switch held := (*Holder)(p.Held); {
 	case held != nil && c.made(held.Token):
-		own := *held // which others may look at
+		own := *held // a copy, since others may read the original
 		own.Own = true
 		return &own
 	case held != nil:
@@ -100,7 +100,7 @@ func (c *Client) publicPart(p quorum.Part) error {
 	return publicCause(p.Err)
 }
 
-// publicCause is why a master did not agree as users see it.
+// publicCause returns the reason why a master did not agree, as users see it.
 func publicCause(err error) error {
 	switch err := err.(type) { //nolint:errorlint // none of them is ever wrapped
 	case *guard.AbstainError:

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A reason is why some masters did not agree, all of them for the same.
+// A reason is shared by some masters that did not agree.
 type reason struct {
 	masters []string
 	text    string
 }
 
-// joinNodes keeps the errors of all masters on one line, with those together that have the same
-// reason. Masters that were not awaited are only counted, by QuorumError.
+// joinNodes puts the errors of all masters on one line, and names masters with the same reason
+// together. It leaves out masters that were not awaited, which QuorumError counts.
 func joinNodes(errs []error) string {
 	var reasons []reason
 	for _, err := range errs {
@@ -26,7 +26,7 @@ func joinNodes(errs []error) string {
 		case n.Err == ErrNotAwaited: //nolint:errorlint // as above
 			continue
 		}
-		text := strings.TrimSuffix(n.Err.Error(), ".") // Redis ends some errors so
+		text := strings.TrimSuffix(n.Err.Error(), ".") // Redis ends some errors with a period
 		i := slices.IndexFunc(reasons, func(r reason) bool { return sameReason(r.text, text) })
 		if i < 0 {
 			reasons = append(reasons, reason{[]string{n.name()}, text})
@@ -66,8 +66,8 @@ func sameReason(a, b string) bool {
 	return slices.EqualFunc(as, bs, areClose)
 }
 
-// areClose compares two durations to a tenth of a second, and two points in time, which are given in whole
-// seconds, to one.
+// areClose reports whether two durations differ by at most a tenth of a second, or two points in
+// time, which are given in whole seconds, by at most one.
 func areClose(a, b string) bool {
 	x, errX := time.ParseDuration(a)
 	y, errY := time.ParseDuration(b)

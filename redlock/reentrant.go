@@ -9,12 +9,12 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// WithReentrancy lets a call lock what its context already holds. Without it that is
-// refused with ErrReentrant. With it the call returns a further handle on the same
-// hold, and asks no master. Only where it wants a longer TTL than the hold has, the
-// hold is extended to that TTL, and renewed with it from then on. The call that
-// acquired the hold decides whether and how it is renewed. It is about the same keys: a call
-// for other keys beside one that the context holds is refused all the same.
+// WithReentrancy lets a call lock what its context already holds. Without it such a call is
+// refused with ErrReentrant. With it the call returns a further handle on the same hold, and
+// asks no master. Only if it wants a longer TTL than the hold has, the hold is extended to that
+// TTL, and renewed with it from then on. The call that acquired the hold decides whether and how
+// it is renewed. The keys must be the same: a call that names other keys beside one that the
+// context holds is refused.
 //
 // The key is released by the Unlock of the last handle, whichever that is. A
 // handle's context ends with the handle, and with the loss of the hold.
@@ -44,8 +44,8 @@ func (e *sharedHoldError) Error() string {
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 
-// reenterFor answers a call for wanted, if the context carries a hold
-// on one of its keys. Both are nil where it does not.
+// reenterFor returns the result of a call for wanted, if the context carries a hold on one of
+// its keys. Otherwise both results are nil.
 func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 	if ctx.Value(holdsKey{}) == nil {
 		return nil, nil
@@ -62,10 +62,9 @@ func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 	return nil, nil
 }
 
-// reenter answers a call for wanted under a context that
-// carries outer, of one of its keys: with an error if it did not ask for
-// reentrancy, else with a further handle. Both are nil when the hold has ended
-// meanwhile; wanted is then as it was.
+// reenter returns the result of a call for wanted under a context that carries outer, a hold on
+// one of its keys: an error if the call did not ask for reentrancy, else a further handle. Both
+// are nil if the hold has ended meanwhile; wanted is then as it was.
 func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *Lock) (*Lock, error) {
 	began := c.stopwatch()
 	again := wanted.sibling()
@@ -78,7 +77,7 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *L
 	}
 	leaves := again.handle.Leave
 	defer func() {
-		if leaves != nil { // a trace panics
+		if leaves != nil { // a trace has panicked
 			leaves()
 		}
 	}()
@@ -99,7 +98,7 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *L
 	return again, err
 }
 
-// heldBySelf reports whether this client itself took the lock that is in the way, on a master.
+// heldBySelf reports whether, on any master, this client itself took the lock in the way.
 func heldBySelf(q *QuorumError) bool {
 	for n := range q.NodeErrors() {
 		if h, ok := n.Err.(*Holder); ok && h.Own { //nolint:errorlint // it is never wrapped
@@ -109,7 +108,7 @@ func heldBySelf(q *QuorumError) bool {
 	return false
 }
 
-// refusalError is why a call under a context that holds key may not share the hold.
+// refusalError says why a call under a context that holds key may not share the hold.
 func refusalError(why hold.Refusal, key string) error {
 	switch why {
 	case hold.Upgrade:
@@ -121,7 +120,7 @@ func refusalError(why hold.Refusal, key string) error {
 	}
 }
 
-// A reentrantError says which key it was.
+// A reentrantError is ErrReentrant for a key.
 type reentrantError struct{ key string }
 
 func (e *reentrantError) Error() string {

@@ -11,16 +11,16 @@ import (
 // quorum of a reader's masters and any quorum of a writer's share a master, and that
 // master has only one of the two. It is safe for concurrent use.
 //
-// Its writer is the plain lock of the key, the same that [Client.Lock] takes. So
-// plain locks of the key and other Redlock clients keep readers out, and readers
-// keep them out. Every reader has a token and an expiry of its own. A reader that
-// crashed stands in the way for its TTL, whatever the others do.
+// Its writer is the plain lock of the key, the same that [Client.Lock] takes. So plain locks of
+// the key and other Redlock clients keep readers out, and readers keep them out. Every reader
+// has a token and an expiry of its own. A reader that crashed keeps writers out for its TTL,
+// whatever the other readers do.
 //
-// A release wakes who waits, in phases that alternate: a writer's release wakes all
-// readers that wait, and the last reader's release wakes the writer that waits
-// longest. A writer that waits keeps new readers out, but for those that waited
-// before the last writer's release. So neither starves the other while the key's
-// pilot serves, the master that keeps the key's queue. Without it calls poll.
+// Releases wake waiters in alternating phases: a writer's release wakes all waiting readers, and
+// the last reader's release wakes the writer that has waited longest. A waiting writer keeps new
+// readers out, except those that waited before the last writer's release. So neither starves the
+// other while the key's pilot serves; the pilot is the master that keeps the key's queue.
+// Without it calls poll.
 type RWMutex struct {
 	c   *Client
 	key string
@@ -29,9 +29,9 @@ type RWMutex struct {
 // RWMutex makes a handle. It asks no master, and may be called as often as needed.
 func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
 
-// settleLongest says for how long a reader can be alive at the most. A master
-// whose clock was set back cuts what is entered for longer. Without a guard
-// clients may differ in WithMaxTTL, so that it takes what no TTL exceeds.
+// settleLongest sets for how long a reader can be alive at most. A master whose clock was set
+// back shortens entries that last longer. Without a guard clients may differ in WithMaxTTL, so
+// then it is the longest TTL that any client may have.
 func (o *clientOptions) settleLongest() {
 	longest := o.maxTTL
 	if o.guard == GuardOff {
@@ -86,8 +86,8 @@ func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Loc
 	return m.c.acquire(ctx, l, nil, once)
 }
 
-// An upgradeError is a reader's that wants to be the writer. Two that waited
-// for each other's end would wait forever.
+// An upgradeError refuses a reader that wants to be the writer. Two such readers would wait for
+// each other forever.
 type upgradeError struct{ key string }
 
 func (e *upgradeError) Error() string {

@@ -9,10 +9,10 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// What LockAll and LockAny share: calls that name several keys.
+// LockAll and LockAny share this: their calls name several keys.
 
-// newSeveral checks a call that names several keys, sorts them, and takes each once. It makes
-// the handle of the first.
+// newSeveral checks a call that names several keys. It sorts the keys, removes duplicates, and
+// makes the handle of the first.
 func (c *Client) newSeveral(
 	ctx context.Context, keys []string, opts []LockOption,
 ) (l *Lock, sorted []string, err error) {
@@ -34,7 +34,7 @@ func (c *Client) newSeveral(
 	return l, keys, err
 }
 
-// prefixed is the keys as they stand in Redis.
+// prefixed returns the keys as they are in Redis.
 func (c *Client) prefixed(keys []string) []string {
 	all := make([]string, len(keys))
 	for i, key := range keys {
@@ -49,7 +49,7 @@ func (l *Lock) has(key string) bool {
 	return h.Name() == key || slices.Contains(h.Others(), key)
 }
 
-// withoutPrefix is the name under which the caller knows a key.
+// withoutPrefix returns a key as the caller named it.
 func (c *Client) withoutPrefix(key string) string { return strings.TrimPrefix(key, c.opts.prefix) }
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context, one
@@ -83,17 +83,16 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 	return c.acquire(ctx, l, nil, once)
 }
 
-// LockAny acquires exactly one of the keys, whichever is free; the lock's Key tells
-// which. From then on it is the plain lock of that key. So at most as many callers
-// hold a lock as there are keys: it is a counting semaphore. Or each key stands for
-// a segment of the work, and each segment is locked by itself.
+// LockAny acquires exactly one of the keys, whichever is free; the lock's Key tells which. From
+// then on it is the plain lock of that key. So at most as many callers hold a lock as there are
+// keys: it is a counting semaphore. Or each key is one segment of the work, and each segment is
+// locked by itself.
 //
-// It asks the pilots of all keys at once which are free, and tries those one after the
-// other, in a random order: two round trips where one is free. Otherwise it waits for
-// one key at a time, as Lock does, for 0.2 s and then for up to 2 s; in between it
-// looks at others. So a key that is given back while everybody waits for other keys
-// is free for that long. 1 to 128 keys, duplicates count once; with one key it is
-// Lock.
+// It asks the pilots of all keys at once which keys are free, and tries those one after the
+// other, in a random order: two round trips if one is free. Otherwise it waits for one key at a
+// time, as Lock does, for 0.2 s and then for up to 2 s; in between it looks at others. So a key
+// that is released while everybody waits for other keys may stay free for that long. 1 to 128
+// keys, duplicates count once; with one key it is Lock.
 //
 // Errors and bounds are those of Lock. An error is about the key that is free
 // soonest. It is refused with ErrReentrant only if the context carries holds on all

@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// What GuardStrict adds to every grant: clocks are compared, and leases are
-// kept beside the locks' keys (SAFETY: GuardStrict).
+// GuardStrict adds this to every grant: clocks are compared, and leases are kept beside the
+// locks' keys (SAFETY: GuardStrict).
 
 const (
 	defaultClockError = 100 * time.Millisecond
@@ -35,7 +35,7 @@ func (o *clientOptions) leastTTL() time.Duration {
 	return minTTL
 }
 
-// validateMaxTTL checks what strict asks of WithMaxTTL.
+// validateMaxTTL checks that WithMaxTTL is no shorter than the shortest TTL.
 func (o *clientOptions) validateMaxTTL() error {
 	if o.maxTTL < o.leastTTL() {
 		return fmt.Errorf("WithMaxTTL: %v: want %v to %v with GuardStrict", o.maxTTL, o.leastTTL(), maxTTLLimit)
@@ -43,20 +43,20 @@ func (o *clientOptions) validateMaxTTL() error {
 	return nil
 }
 
-// validity is for how long a lock of this TTL can be relied upon, from before
-// the first byte that asked for it was sent.
+// validity returns how long a lock of this TTL can be relied upon. It counts from before the
+// first byte of its request was sent.
 func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 	v := o.drift.Validity(ttl, 0)
 	if o.strict() {
-		// A clock may be behind by the S of this lock when it grants it, and ahead by the
-		// S of another lock when the next client asks. No lock has a greater S than one of
-		// MaxTTL.
+		// A master's clock may be behind by the skew S of this lock when it grants it, and ahead
+		// by the S of another lock when the next client asks. No lock has a greater S than one
+		// of MaxTTL.
 		v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr
 	}
 	return v
 }
 
-// taken says what a lock's validity is shorter by than its TTL.
+// taken says what makes a lock's validity shorter than its TTL.
 func (o *clientOptions) taken(ttl time.Duration) string {
 	drift := fmt.Sprintf("a clock drift of %v", o.drift.Allowance(ttl))
 	if !o.strict() {

@@ -11,7 +11,7 @@ func init() {
 		return clientOption(func(o *clientOptions) error {
 			o.id, o.chance = h.ID, h.Chance
 			if o.lock.hold.Owner == token.ProcessOwner() {
-				o.lock.hold.Owner = "" // which is another one in every run
+				o.lock.hold.Owner = "" // it differs in every run
 			}
 			o.poolOpts = append(o.poolOpts, seam.Pool(h).(pool.Option))
 			return nil

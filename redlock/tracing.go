@@ -12,13 +12,13 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// These functions report to the Trace. Only traceRenewal may be called under a lock: it makes
+// These functions report to the Trace. Only traceRenewal may be called under a mutex: it makes
 // the report and sends nothing.
 
 // background avoids converting context.Background() on each event.
 var background = context.Background()
 
-// orBackground is a context that may be given to a trace.
+// orBackground returns ctx, or the background context: a trace never gets nil.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return background
@@ -26,9 +26,8 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// traceBegin tells of a call that begins, and gives the context of what else is
-// told of it; nil where nobody listens. oneOf is the keys of which one is wanted; nil: those
-// of l.
+// traceBegin reports that a call begins, and returns the Context of the call's later events; nil
+// without a trace. oneOf has the keys of which one is wanted; nil: the keys of l.
 func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, oneOf []string, once bool) context.Context {
 	t := c.opts.trace
 	if t == nil {
@@ -47,8 +46,8 @@ func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, oneOf []st
 	return ctx
 }
 
-// traceWait tells that a call has ended. l is nil with an error, and key is as traceBegin has
-// named it, whichever of several was got.
+// traceWait reports that a call has ended. l is nil with an error. key is the one in Begin,
+// whichever of several keys was acquired.
 func (c *Client) traceWait(
 	ctx context.Context, op wire.Op, key string, l *Lock, attempts int, waited time.Duration, err error,
 ) {
@@ -67,7 +66,7 @@ func (c *Client) traceWait(
 	})
 }
 
-// stopwatch reads the clock if a trace is told how long a call took.
+// stopwatch reads the clock if there is a trace to report the duration of a call to.
 func (c *Client) stopwatch() time.Time {
 	if c.opts.trace == nil {
 		return time.Time{}
@@ -82,7 +81,7 @@ func sinceStart(began time.Time) time.Duration {
 	return time.Since(began)
 }
 
-// traceAttempt tells trace and log of an attempt that was decided.
+// traceAttempt reports a decided attempt to trace and log.
 func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *quorum.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
 		info := AttemptInfo{
@@ -103,7 +102,7 @@ func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *q
 	c.logAttempt(l, attempt, err)
 }
 
-// traceRetry tells of a pause after the attempt that ended with err.
+// traceRetry reports a pause after the attempt that ended with err.
 func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *quorum.Failure) {
 	if t := l.c.opts.trace; t != nil && t.Retry != nil {
 		t.Retry(AttemptInfo{
@@ -113,8 +112,8 @@ func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration
 	}
 }
 
-// traceHeld tells of a hold that begins. What else is told of the hold comes after that, but for
-// what the calls of its holder tell at once.
+// traceHeld reports that a hold begins. The other events of the hold come after that, except
+// those that the calls of its holder report themselves.
 func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
@@ -123,7 +122,7 @@ func (l *Lock) traceHeld() {
 	}
 }
 
-// traceReleased tells of a hold that ended.
+// traceReleased reports that a hold has ended.
 func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
 	t := l.c.opts.trace
 	if t == nil || t.Released == nil {
@@ -142,12 +141,12 @@ func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
 	})
 }
 
-// traceLost tells trace and log of a loss.
+// traceLost reports a loss to trace and log.
 func (l *Lock) traceLost(at time.Time, err *LostError) {
 	switch d := l.c.group.Deliverer; {
 	case err.Planned:
 		d.Line(at, slog.LevelInfo, "lock expired as planned", "key", l.Key())
-	case err.Reason != ReasonClosed: // which is the caller's own doing
+	case err.Reason != ReasonClosed: // otherwise the caller itself has closed the client
 		d.Line(at, slog.LevelWarn, "lock lost", "key", l.Key(), "reason", string(err.Reason), "error", err)
 	}
 	if t := l.c.opts.trace; t != nil && t.Lost != nil {
@@ -155,7 +154,7 @@ func (l *Lock) traceLost(at time.Time, err *LostError) {
 	}
 }
 
-// traceExtend tells of a question of the holder's that was decided.
+// traceExtend reports a decided Extend or Verify.
 func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Extend != nil {
 		now := l.c.opts.clock.Now()
@@ -172,15 +171,15 @@ func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant,
 	}
 }
 
-// traceRenewal returns what tells trace and log of a renewal that was decided; nil: nobody
-// listens.
+// traceRenewal returns the function that reports a decided renewal to trace and log; nil: there
+// is nothing to report.
 func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 	t := l.c.opts.trace
 	err := l.problemError(wire.OpExtend.String(), r.Problem)
 	if err == nil && (t == nil || t.Renewal == nil && t.Node == nil) {
 		return nil
 	}
-	at, level := r.At.Wall(), slog.LevelDebug // in an outage they come by the thousand
+	at, level := r.At.Wall(), slog.LevelDebug // an outage causes thousands of them
 	nodes := l.c.nodes(at, r.Ask, l, nil)
 	if r.FirstFailure {
 		level = slog.LevelWarn
@@ -201,12 +200,12 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 	}
 }
 
-// traceUnlock tells of an Unlock by the handle l.
+// traceUnlock reports an Unlock by the handle l.
 func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		h := l.handle.Hold()
 		var told context.Context
-		if h.HeldIsTold() { // or else it is being made
+		if h.HeldIsTold() { // otherwise Held is still making it
 			told = h.Owner().(*owner).told
 		}
 		t.Unlock(UnlockInfo{
@@ -216,7 +215,7 @@ func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Rel
 	}
 }
 
-// traceNodes tells the trace each master's part in what was asked for l.
+// traceNodes reports each master's part in what was asked for l.
 func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 	if t := c.opts.trace; t == nil || t.Node == nil {
 		return
@@ -232,7 +231,7 @@ func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 	c.nodeInfos.Put(infos)
 }
 
-// nodes appends each master's part in what was asked for l, if the trace hears of it.
+// nodes appends each master's part in what was asked for l, if the trace has Node.
 func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []NodeInfo {
 	if t := c.opts.trace; t == nil || t.Node == nil {
 		return infos
@@ -247,7 +246,7 @@ func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []N
 	return infos
 }
 
-// tellNodes tells the trace of them.
+// tellNodes reports them to the trace.
 func (c *Client) tellNodes(ctx context.Context, infos []NodeInfo) {
 	for i := range infos {
 		infos[i].Context = ctx
@@ -255,7 +254,7 @@ func (c *Client) tellNodes(ctx context.Context, infos []NodeInfo) {
 	}
 }
 
-// clockChanged is what the deliverer tells of the masters' clocks; nil: nobody listens.
+// clockChanged returns what the deliverer calls when a master's clock changes; nil: nothing.
 func (t *Trace) clockChanged() func(master string, d *drift.Deviation, at time.Time) {
 	if t == nil {
 		return nil
@@ -263,11 +262,11 @@ func (t *Trace) clockChanged() func(master string, d *drift.Deviation, at time.T
 	return t.Clock
 }
 
-// timed reports whether answers are to be timed for it.
+// timed reports whether the trace needs the latency of answers.
 func (t *Trace) timed() bool { return t != nil && t.Node != nil }
 
-// logAttempt logs an attempt. It asks first whether anybody reads that: to hand
-// over the fields costs allocations.
+// logAttempt logs an attempt. It checks first whether the line is wanted: passing the fields
+// costs allocations.
 func (c *Client) logAttempt(l *Lock, attempt int, err *quorum.Failure) {
 	log := c.opts.logger
 	if !log.Enabled(context.Background(), slog.LevelDebug) {

@@ -33,8 +33,8 @@ func WithTTL(d time.Duration) LockOption {
 	})
 }
 
-// WithLease sets a fixed TTL of 20 ms up to WithMaxTTL: the lock is not renewed, where
-// one of [WithTTL] is. It ends by itself slightly before d, at [Lock.ValidUntil].
+// WithLease sets a fixed TTL of 20 ms up to WithMaxTTL. Other than with [WithTTL], the lock is
+// not renewed. It ends by itself slightly before d, at [Lock.ValidUntil].
 func WithLease(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithLease", d); err != nil {
@@ -45,10 +45,10 @@ func WithLease(d time.Duration) LockOption {
 	})
 }
 
-// WithUnlockOnly leaves the release to Unlock alone. Otherwise the end of a lease, a loss
-// and [Client.Close] delete the key as well where it is still ours. With this option it
-// stays for the rest of its TTL. It is for a lock that somebody else goes on to hold by
-// its [Lock.Token], such as another Redlock library: the token is theirs, too.
+// WithUnlockOnly leaves the release to Unlock alone. Otherwise the end of a lease, a loss and
+// [Client.Close] also delete the key if it is still ours. With this option the key stays for the
+// rest of its TTL. It is for a lock that somebody else, such as another Redlock library, goes on
+// to hold with its [Lock.Token], which is then shared.
 func WithUnlockOnly() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.hold.UnlockOnly = true
@@ -85,7 +85,7 @@ func WithRenewal(r Renewal) LockOption {
 	})
 }
 
-// A ttlOption is what has set the TTL.
+// A ttlOption says which option has set the TTL.
 type ttlOption uint8
 
 const (
@@ -94,7 +94,7 @@ const (
 	byLease
 )
 
-// String is what errors name.
+// String returns the name of the option in errors.
 func (o ttlOption) String() string {
 	switch o {
 	case byTTL:

@@ -12,8 +12,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Of five masters three decide a refusal: the other two are named as well, as not
-// awaited, and change nothing of what the error matches.
+// Three of five masters decide a refusal. The error also names the other two, as not awaited; they
+// do not change what the error matches.
 func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		mustLock(t, s.open(), "key")
@@ -43,7 +43,7 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 		}
 		s.Thaw(1, 3)
 
-		// One that waits has heard of the pilot alone.
+		// A call that waits has the pilot's answer alone.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = other.Lock(ctx, "key")
@@ -54,8 +54,8 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 	})
 }
 
-// A majority that hangs is found out at the masters' timeout, no later; and where that is longer
-// than the lock would be valid, at the end of its validity.
+// A majority that hangs is noticed after the masters' timeout, or at the end of the lock's validity
+// if that comes first.
 func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 	for _, test := range []struct {
 		timeout, ttl, want time.Duration
@@ -88,8 +88,8 @@ func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 	}
 }
 
-// An attempt that cannot succeed any more is over at once, whatever the other masters
-// do: one that hangs is not waited for, also where the number of masters is even.
+// An attempt that cannot succeed any more ends at once, whatever the other masters do. It does not
+// wait for a master that hangs, also if the number of masters is even.
 func TestAnImpossibleQuorumIsReportedAtOnceAlsoWhileAMasterHangs(t *testing.T) {
 	for _, test := range []struct {
 		masters           int
@@ -131,8 +131,7 @@ func TestAnImpossibleQuorumIsReportedAtOnceAlsoWhileAMasterHangs(t *testing.T) {
 	}
 }
 
-// A quorum that answers when the validity is used up is no lock, and is
-// released.
+// A quorum that answers after the validity has run out gives no lock, and is released.
 func TestAQuorumWithoutValidityLeftIsNoQuorum(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithClock(&leapingClock{}))

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A list with a wrong entry, another Redis that no client has used, looks like that too.
+// The same happens with a wrong entry in the list: another Redis that no client has used.
 func TestAMasterThatIsTakenIntoAFleetThatVotesIsTold(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		right := s.openAt(s.URLs()[:3])

@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// many locks are acquired or released at one instant.
+// many is the number of locks that are acquired or released at one instant.
 const many = 100
 
 var fenced = []redlock.LockOption{redlock.WithFencing()}
@@ -34,7 +34,7 @@ func unlockAll(t *testing.T, held []*redlock.Lock) {
 	synctest.Wait()
 }
 
-// tryAtOnce tries to lock many keys at one instant: the first of them are taken. It returns the others.
+// tryAtOnce tries to lock many keys at one instant. The first are taken; it returns the others.
 func tryAtOnce(t *testing.T, c *redlock.Client, taken int, opts ...redlock.LockOption) (held []*redlock.Lock) {
 	t.Helper()
 	all := make([]*redlock.Lock, many)
@@ -55,8 +55,8 @@ func tryAtOnce(t *testing.T, c *redlock.Client, taken int, opts ...redlock.LockO
 	return all[taken:]
 }
 
-// Acquisitions by a script that go to a master together take it few commands, and so do all
-// releases; of those that are rolled back nothing is left.
+// Acquisitions by a script that reach a master together cost it few commands, and so do releases.
+// Rollbacks leave no key behind.
 func TestWhatIsAskedOfAMasterTogetherTakesItFewCommands(t *testing.T) {
 	t.Parallel()
 	for level, test := range map[string]struct {
@@ -83,7 +83,7 @@ func TestWhatIsAskedOfAMasterTogetherTakesItFewCommands(t *testing.T) {
 						}
 					}
 					var held []*redlock.Lock
-					// Of those that fail holders are asked for, and releases are sent to two.
+					// Failed acquisitions ask for the holder, and are released on two masters.
 					asked(many/2+many/4, "acquisitions", func() { held = tryAtOnce(t, c, many/4, test.lock...) })
 					for i, l := range held {
 						if l == nil || l.Fence() == 0 == (test.lock != nil) || s.holders(l.Key(), l.Token()) != 5 {
@@ -106,7 +106,7 @@ func TestWhatIsAskedOfAMasterTogetherTakesItFewCommands(t *testing.T) {
 	}
 }
 
-// A forbiddingConn has its master not know the command of a batch.
+// A forbiddingConn leads to a master that does not know the command of a batch.
 type forbiddingConn struct{ net.Conn }
 
 func (c forbiddingConn) Write(p []byte) (int, error) {
@@ -117,8 +117,8 @@ func (c forbiddingConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Refused otherwise than for want of the script, each is asked alone, by the hash
-// that its master knows.
+// If a batch is refused, but not because the script is missing, each command is sent alone, by the
+// hash that its master knows.
 func TestWhereBatchesAreForbiddenEachIsAskedAlone(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A call is one Lock call under way; waitqueue knows it as an Attempter. The acquisition makes
-// its attempts. It belongs to the goroutine of the call.
+// A call is one Lock call under way; waitqueue knows it as an Attempter. The acquisition makes its
+// attempts. It belongs to the goroutine of the call.
 type call struct {
 	hold.Acquisition
 	l        *Lock           // what is acquired
@@ -46,8 +46,7 @@ func (l *Lock) want(tries int) waitqueue.Options {
 	}
 }
 
-// mostRepeats is how often a call that does not wait repeats its attempt if the votes were
-// split.
+// mostRepeats is how often a call that does not wait repeats its attempt if the votes were split.
 const mostRepeats = 3
 
 // repeats returns how often a call that does not wait may repeat its attempt. WithTries and

@@ -264,13 +264,13 @@ func (c *Client) check(ctx context.Context) error {
 
 func (c *Client) isClosed() bool { return c.group.Closing.Err() != nil }
 
-// Close ends the client. Calls that wait leave their queues and end with ErrClosed. The contexts
-// of all locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
-// calls, but only for as long as their locks are valid. Then it sends refused releases once
-// more, and unlocks everything except locks WithUnlockOnly, a few thousand at a time. It waits
-// for the calls under way, which end soon, and then for the answers of all masters. That last
-// wait ends when no master has answered for as long as one operation may take, and after 2 s at
-// most. All goroutines have ended when Close returns. Later calls wait for the first.
+// Close ends the client. Calls that wait leave their queues and end with ErrClosed. The contexts of
+// all locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo calls, but
+// only for as long as their locks are valid. Then it sends refused releases once more, and unlocks
+// everything except locks WithUnlockOnly, a few thousand at a time. It waits for the calls under
+// way, which end soon, and then for the answers of all masters. That last wait ends when no master
+// has answered for as long as one operation may take, and after 2 s at most. All goroutines have
+// ended when Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	if err := c.check(context.Background()); err != nil {
 		return fmt.Errorf("redlock: close: %w", err)
@@ -300,8 +300,8 @@ func (c *Client) Close() error {
 			m.CloseUnused()
 		}
 	}
-	// A running call ends soon (see ballot.Wait), unless its trace blocks, perhaps on this
-	// Close. What it rolls back later is sent only if the pool is the caller's.
+	// A running call ends soon (see ballot.Wait), unless its trace blocks, perhaps on this Close.
+	// What it rolls back later is sent only if the pool is the caller's.
 	c.group.Running.Wait(limit + 2*c.holds.EndTimeout(c.opts.maxTTL)) // timers may be late
 	c.awaitAnswers(limit)
 	c.holds.Stop()

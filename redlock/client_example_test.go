@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// What a program sets for all of its locks; each call may set another TTL.
+// A program sets the defaults of all its locks; each call may set another TTL.
 func ExampleOpen() {
 	client, err := redlock.Open(masterURLs,
 		redlock.WithTTL(5*time.Second),    // how long a lock outlives a holder that is gone
@@ -39,7 +39,7 @@ func ExampleOpen() {
 	// Output: invoice:44 true
 }
 
-// Two clients on the same connections, which the program closes after both.
+// Two clients share connections, which the program closes after both.
 func ExampleNew() {
 	connections, err := pool.New(masterURLs, pool.WithCommandTimeout(time.Second))
 	if err != nil {
@@ -68,7 +68,7 @@ func ExampleNew() {
 	// Output: true true
 }
 
-// What each error asks of the caller.
+// Each kind of error needs another reaction of the caller.
 func ExampleClient_Lock() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -117,8 +117,7 @@ func ExampleClient_TryLockAny() {
 	// Output: printing on printer:2
 }
 
-// Close ends what the client holds: a program that is told to stop loses no time
-// over it.
+// Close ends what the client holds, so a program that has to stop loses no time over it.
 func ExampleClient_Close() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

@@ -20,8 +20,7 @@ func (c *leapingClock) Now() drift.Instant {
 	return drift.AtWithoutBoot(c.n, time.Unix(0, 0).Add(c.n))
 }
 
-// A shiftedClock is Go's clock plus what was added to it: a machine that
-// slept.
+// A shiftedClock is Go's clock plus the time for which the machine slept.
 type shiftedClock struct {
 	mu    sync.Mutex
 	slept time.Duration // guarded by mu

@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A clock that is right whenever it would be read, if the readings were as far
-// apart as they may be.
+// The clock is right at every moment at which it would be read if readings were as far apart as
+// they may be.
 func TestAClockThatIsSetInTheRhythmOfItsReadingsIsReported(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		reports := 0

@@ -51,8 +51,8 @@ func TestCloseUnlocksWhatIsHeldAndEndsItsContexts(t *testing.T) {
 	})
 }
 
-// Close waits for the function of a running Do, and only then unlocks: while it
-// works, nobody else may have the lock.
+// Close waits for the function of a running Do, and unlocks only then: nobody else may have the
+// lock while the function works.
 func TestCloseWaitsForDo(t *testing.T) {
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
@@ -80,7 +80,7 @@ func TestCloseWaitsForDo(t *testing.T) {
 				t.Error("Close returned before the function")
 			}
 		}()
-		// While it works, which takes some round trips, the lock is taken.
+		// The function takes some round trips; the lock is taken meanwhile.
 		for range 50 {
 			_, err := other.TryLock(t.Context(), "key")
 			wantExactly(t, err, redlock.ErrTaken)
@@ -93,8 +93,8 @@ func TestCloseWaitsForDo(t *testing.T) {
 	})
 }
 
-// Whatever runs when a client is closed, nothing is left: no key for a TTL of a
-// minute, and no function of Do that works on after Close.
+// Whatever runs when a client is closed, nothing stays behind: no key for its TTL of a minute, and
+// no function of Do that still works after Close.
 func TestCloseInTheMiddleOfEverythingLeavesNothing(t *testing.T) {
 	const workers = 8
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {

@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A program that has locked and unlocked before the farthest master was reached has
-// nothing there to give back.
+// A program that has locked and unlocked before the farthest master was reached has nothing to
+// release there.
 func TestCloseDoesNotWaitForAMasterThatWasNeverReached(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		s.open() // declares the fleet
@@ -104,7 +104,7 @@ func TestCloseWaitsForTheAnswersOfAllMasters(t *testing.T) {
 	}
 }
 
-// It has the time that its own TTL allows, also where that is more than the client's.
+// The unlock has the time that its own TTL allows, also if that is more than the client's.
 func TestCloseWaitsForAnUnlockThatIsUnderWay(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var by atomic.Int64
@@ -125,7 +125,7 @@ func TestCloseWaitsForAnUnlockThatIsUnderWay(t *testing.T) {
 	})
 }
 
-// A trace holds a call up for as long as it runs, and Close not.
+// A trace delays a call for as long as it runs, but it does not delay Close.
 func TestCloseDoesNotWaitForATraceThatDoes(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithTTL(time.Second), redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { time.Sleep(5 * time.Second) }}))

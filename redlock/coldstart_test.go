@@ -11,20 +11,20 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// inColdSim is inSim for a fleet that is declared, whose masters are away: a dial takes as
-// long as a command.
+// inColdSim is inSim for a declared fleet whose masters are far away: a dial takes as long as a
+// command.
 func inColdSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
 		c := s.guarded()
 		unlock(t, mustLock(t, c, "before"))
-		_ = c.Close() // nobody who lives has seen the fleet
+		_ = c.Close() // no running client has seen the fleet
 		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(s.coldDial)))
 		test(t, s)
 	})
 }
 
-// coldDial dials a master that is away.
+// coldDial dials a master that is far away.
 func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, error) {
 	select {
 	case <-time.After(away):
@@ -38,7 +38,7 @@ func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, err
 	return newFarConn(conn, func() time.Duration { return away }), nil
 }
 
-// One to connect, one for the handshake with the guard's questions, and one for the lock.
+// One round trip connects, one is the handshake with the guard, and one takes the lock.
 func TestTheFirstLockTakesThreeRoundTrips(t *testing.T) {
 	for _, down := range []int{0, 2} {
 		t.Run(fmt.Sprint(down, " of five down"), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTheFirstLockTakesThreeRoundTrips(t *testing.T) {
 	}
 }
 
-// A client with masters that are connected already asks the guard's questions at once.
+// A client whose masters are already connected asks the guard's questions at once.
 func TestTheFirstLockOverASharedPoolTakesTwoRoundTrips(t *testing.T) {
 	inColdSim(t, 5, func(t *testing.T, s *sim) {
 		p, err := pool.New(s.URLs(), pool.WithDialer(s.coldDial))

@@ -68,8 +68,8 @@ func FromContext(ctx context.Context) (*Lock, bool) {
 }
 
 // untilUnlocked returns the context that bounds the wait of Unlock. A context that carries the
-// lock's hold ends with the unlock itself, so only its deadline bounds the wait. A context that
-// had already ended, except by an unlock, ends the wait at once.
+// lock's hold ends with the unlock itself, so only its deadline bounds the wait. A context that had
+// already ended, except by an unlock, ends the wait at once.
 func (l *Lock) untilUnlocked(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !carries(ctx, l.handle.Hold()) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrUnlocked) {
 		return ctx, func() {}

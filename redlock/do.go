@@ -17,10 +17,10 @@ import (
 // If the lock could not be acquired, fn did not run, and Do returns the error of Lock. Only then
 // does it match ErrTaken or ErrNoQuorum, so a caller may try again on those without running fn
 // twice. Otherwise Do returns fn's error, with those two hidden. If the lock was lost meanwhile,
-// the error matches ErrLost as well, even if fn returned nil. If the lock has ended before fn
-// could begin, fn does not run, and the error matches ErrLost, or ErrUnlocked if Trace.Held has
-// unlocked it. A release that could not be confirmed is no error of Do: the work is done and the
-// key expires by itself. Trace and log report it.
+// the error matches ErrLost as well, even if fn returned nil. If the lock has ended before fn could
+// begin, fn does not run, and the error matches ErrLost, or ErrUnlocked if Trace.Held has unlocked
+// it. A release that could not be confirmed is no error of Do: the work is done and the key expires
+// by itself. Trace and log report it.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
 	return c.do(ctx, key, fn, opts, (*Client).Lock)
 }
@@ -57,8 +57,8 @@ func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx con
 	return joinLoss(lost, err)
 }
 
-// run runs fn under an acquired lock, unless that has already ended, and unlocks. lost says how
-// the lock was lost before the unlock.
+// run runs fn under an acquired lock, unless that has already ended, and unlocks. lost says how the
+// lock was lost before the unlock.
 func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (lost, err error) {
 	done := make(chan struct{})
 	c.mu.Lock()
@@ -95,8 +95,8 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 	return nil, fn(inner)
 }
 
-// endDo unlocks, and returns the loss if the lock was lost before. It waits for the release for
-// the masters' timeout at most, even if the caller's context has ended.
+// endDo unlocks, and returns the loss if the lock was lost before. It waits for the release for the
+// masters' timeout at most, even if the caller's context has ended.
 func (l *Lock) endDo(ctx context.Context) error {
 	err := l.Unlock(context.WithoutCancel(ctx))
 	if lost, ok := errors.AsType[*LostError](err); ok {

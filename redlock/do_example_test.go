@@ -27,7 +27,7 @@ func ExampleClient_Do() {
 	// <nil>
 }
 
-// A job that every host starts at midnight, and one of them runs.
+// Every host starts this job at midnight, and one of them runs it.
 func ExampleClient_TryDo() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

@@ -47,8 +47,8 @@ func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
 	})
 }
 
-// A caller may try again on ErrTaken and ErrNoQuorum, because then fn has not
-// run: what fn brings back must not look like that.
+// A caller may try again on ErrTaken and ErrNoQuorum, because fn has not run then. So an error that
+// fn returns must not match them.
 func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
@@ -85,8 +85,8 @@ func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
 	})
 }
 
-// A majority of the keys is deleted or taken while the function runs. Do says so,
-// whatever the function returns and whether or not it noticed.
+// A majority of the keys is deleted or taken while the function runs. Do reports that, whatever the
+// function returns and whether or not it has noticed.
 func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 	renewed := []redlock.LockOption{redlock.WithTTL(20 * time.Second), redlock.WithRenewal(redlock.Renewal{Every: 400 * time.Millisecond})}
 	lease := []redlock.LockOption{redlock.WithLease(time.Minute)}
@@ -110,7 +110,7 @@ func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 				err := c.Do(t.Context(), "key", func(ctx context.Context) error {
 					l, _ := redlock.FromContext(ctx)
 					s.atOnce("all have the key", func() bool { return s.holding("key", l.Token()) == 5 })
-					// All of them, so that a renewal in between heals no majority.
+					// All keys go, so that a renewal in between cannot repair a majority.
 					if test.taken {
 						s.foreign("key", 0, 1, 2, 3, 4)
 					} else {
@@ -187,8 +187,8 @@ func TestDoUnlocksAfterAPanicAndGoexit(t *testing.T) {
 	})
 }
 
-// The work is done and the key will expire: an error would make the caller do
-// it again. Masters get the release when they answer again.
+// The work is done and the key will expire: an error would make the caller repeat the work. Masters
+// get the release when they answer again.
 func TestAReleaseThatCouldNotBeConfirmedIsNoErrorOfDo(t *testing.T) {
 	inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
 		var traced error
@@ -236,14 +236,14 @@ func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
 			if found, _ := redlock.FromContext(ctx); found != l {
 				t.Errorf("FromContext does not find the lock: %v", found)
 			}
-			// Also from further inside.
+			// The same holds further inside.
 			if err := c.Do(ctx, "another", func(ctx context.Context) error { refused(ctx); return nil }); err != nil {
 				t.Error(err)
 			}
 		}
 		unlock(t, l)
 		s.wantFree("another")
-		// A hold that is over is in nobody's way.
+		// A hold that has ended keeps nobody out.
 		unlock(t, s.must(c.Lock(context.WithoutCancel(bound), "key")))
 	})
 }

@@ -19,11 +19,11 @@
 // writer. [Client.LockAll] takes several keys at once. [Client.Ready] fails early where
 // masters are misconfigured; [Open] succeeds with all of them down.
 //
-// It follows the Redlock algorithm (redis.io, "Distributed Locks with Redis"). An attempt sends
-// SET key token NX PX ttl to every master at once and succeeds at N/2+1 of them. The validity is
-// the TTL less the attempt's duration and an allowance for clock drift. A failed attempt is
-// rolled back everywhere. The key is a plain string named as the caller names it, so that other
-// Redlock clients respect it and are respected.
+// It follows the Redlock algorithm (redis.io, "Distributed Locks with Redis"). An attempt sends SET
+// key token NX PX ttl to every master at once and succeeds at N/2+1 of them. The validity is the
+// TTL less the attempt's duration and an allowance for clock drift. A failed attempt is rolled back
+// everywhere. The key is a plain string named as the caller names it, so that other Redlock clients
+// respect it and are respected.
 //
 // # What is promised
 //
@@ -56,19 +56,18 @@
 // # Reading and writing
 //
 // [Client.RWMutex] is a lock for many readers or one writer. The writer is the plain lock of the
-// key; readers expire one by one. A reader cannot become the writer, and the writer cannot
-// become a reader: unlock, and lock again.
+// key; readers expire one by one. A reader cannot become the writer, and the writer cannot become a
+// reader: unlock, and lock again.
 //
 // # Failing
 //
 // Acquiring fails with [ErrTaken], which is contention, or [ErrNoQuorum], an outage. The two are
-// never mixed up. A lock that was held ends with [ErrLost]: stop. An operation on a lock that
-// has ended fails with [ErrNotHeld]. [ErrReentrant] is a mistake in the program. For the facts,
+// never mixed up. A lock that was held ends with [ErrLost]: stop. An operation on a lock that has
+// ended fails with [ErrNotHeld]. [ErrReentrant] is a mistake in the program. For the facts,
 // errors.As finds a [QuorumError], which names for every master why it did not agree
 // ([QuorumError.NodeErrors]), a [Holder], an [AbstainError], or a [LostError]. A master that is
-// slow, frozen or gone does not delay an operation that the others can decide. But each
-// hand-over of a contended key waits for the master that keeps its queue, even if that master is
-// slow.
+// slow, frozen or gone does not delay an operation that the others can decide. But each hand-over
+// of a contended key waits for the master that keeps its queue, even if that master is slow.
 //
 // # Testing
 //

@@ -29,8 +29,8 @@ var (
 	ErrNotHeld = errors.New("not held")
 	// ErrUnlocked: the lock was unlocked by its owner.
 	ErrUnlocked = errors.New("unlocked")
-	// ErrReentrant: the context already carries a hold of this client on this key; the call
-	// would wait for itself.
+	// ErrReentrant: the context already carries a hold of this client on this key; the call would
+	// wait for itself.
 	ErrReentrant = errors.New("already held under this context")
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("client is closed")
@@ -55,9 +55,9 @@ type QuorumError struct {
 	Need    int           // masters that had to agree
 	Total   int           // all masters
 	Elapsed time.Duration // how long the call has lasted
-	// Nodes has a *NodeError for each master that did not agree, in the order of the masters;
-	// nil if all did. ErrNotAwaited marks the masters that were not waited for. NodeErrors
-	// ranges over them.
+	// Nodes has a *NodeError for each master that did not agree, in the order of the masters; nil
+	// if all did. ErrNotAwaited marks the masters that were not waited for. NodeErrors ranges over
+	// them.
 	Nodes *multierror.Error
 
 	others int   // keys beside the first
@@ -107,8 +107,8 @@ func (e *QuorumError) notAwaited() (n int) {
 	return n
 }
 
-// NodeErrors ranges over Nodes: the *NodeError of each master that did not agree, in the order
-// of the masters.
+// NodeErrors ranges over Nodes: the *NodeError of each master that did not agree, in the order of
+// the masters.
 func (e *QuorumError) NodeErrors() iter.Seq[*NodeError] {
 	return func(yield func(*NodeError) bool) {
 		if e.Nodes == nil {
@@ -122,8 +122,8 @@ func (e *QuorumError) NodeErrors() iter.Seq[*NodeError] {
 	}
 }
 
-// Unwrap gives the kind, the context's error and the causes. It leaves out nil, because
-// errors.As would find a nil *multierror.Error.
+// Unwrap gives the kind, the context's error and the causes. It leaves out nil, because errors.As
+// would find a nil *multierror.Error.
 func (e *QuorumError) Unwrap() []error {
 	all := []error{e.kind}
 	if e.cause != nil {
@@ -139,9 +139,9 @@ func (e *QuorumError) Unwrap() []error {
 type NodeError struct {
 	Master string // address
 	Op     string // as in QuorumError
-	// Err is a *Holder, an *AbstainError, one of package pool's errors, the master's error
-	// reply, or ErrNotAwaited. It matches no sentinel of the whole operation and no context's
-	// error, so that nobody mistakes one master's answer for the answer of all.
+	// Err is a *Holder, an *AbstainError, one of package pool's errors, the master's error reply,
+	// or ErrNotAwaited. It matches no sentinel of the whole operation and no context's error, so
+	// that nobody mistakes one master's answer for the answer of all.
 	Err error
 
 	position int // in the list of masters, from 1; 0: not known
@@ -162,18 +162,18 @@ func (e *NodeError) name() string {
 // Unwrap gives Err.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A Holder describes what a lock's key contains. As the Err of a *NodeError it is what one
-// master had right after the refusal. In an [Inspection] it is one token, on all masters that
-// have it. A field that a master did not report is zero.
+// A Holder describes what a lock's key contains. As the Err of a *NodeError it is what one master
+// had right after the refusal. In an [Inspection] it is one token, on all masters that have it. A
+// field that a master did not report is zero.
 type Holder struct { //nolint:errname // it stands in inspections too
 	// Token is the value of the key, its first 256 bytes; "" if the key is not a lock's. It is
 	// enough to release or adopt the lock: keep it out of logs. Texts show only its beginning.
 	Token string
 	Owner string // the name its owner gave with WithOwner, if it is a client of this library
-	// TTL is the time until the key expires; 0: unknown; negative: never. On several masters it
-	// is the time until so many keys have expired that the holder has no quorum any more;
-	// without a quorum, until the last one has. The holder's own validity is shorter: it allows
-	// for elapsed time and clock drift.
+	// TTL is the time until the key expires; 0: unknown; negative: never. On several masters it is
+	// the time until so many keys have expired that the holder has no quorum any more; without a
+	// quorum, until the last one has. The holder's own validity is shorter: it allows for elapsed
+	// time and clock drift.
 	TTL time.Duration
 	Key string // the key that is in the way, for a lock of several keys
 	// Type is one of
@@ -189,12 +189,12 @@ type Holder struct { //nolint:errname // it stands in inspections too
 	Type    string
 	Readers int // how many readers hold the lock
 	Masters int // how many masters have it; 1 in the answer of one master
-	// Own is set if this client itself took the lock. The client may hold it in another call,
-	// have handed it over (see Lock.HandOver), or have released it, and this master has refused
-	// the release or not yet executed it.
+	// Own is set if this client itself took the lock. The client may hold it in another call, have
+	// handed it over (see Lock.HandOver), or have released it, and this master has refused the
+	// release or not yet executed it.
 	Own bool
-	// Stuck is set if nobody will release the key, however long a call waits: it is no lock, or
-	// it never expires. Every lock of this library expires.
+	// Stuck is set if nobody will release the key, however long a call waits: it is no lock, or it
+	// never expires. Every lock of this library expires.
 	Stuck bool
 }
 
@@ -281,13 +281,13 @@ const (
 type LostError struct {
 	Key    string // the first of several
 	Reason Reason
-	// Err is the *QuorumError of the last renewal or of the release; nil: there was none. It is
-	// for people: errors.Is and errors.As do not reach it, because a lost lock is neither taken
-	// nor without a quorum.
+	// Err is the *QuorumError of the last renewal or of the release; nil: there was none. It is for
+	// people: errors.Is and errors.As do not reach it, because a lost lock is neither taken nor
+	// without a quorum.
 	Err error
-	// Planned is set if the hold ended as its options say: its lease ended, or its validity
-	// after the last renewal that MaxHold or MaxCount permit. The holder has to stop as after
-	// any loss, but metrics and logs do not count it as one. The Reason is then ReasonExpired.
+	// Planned is set if the hold ended as its options say: its lease ended, or its validity after
+	// the last renewal that MaxHold or MaxCount permit. The holder has to stop as after any loss,
+	// but metrics and logs do not count it as one. The Reason is then ReasonExpired.
 	Planned bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// What each master said, without the type of a further package.
+// NodeErrors gives what each master said, without the type of another package.
 func ExampleQuorumError_NodeErrors() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

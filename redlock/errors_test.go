@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// A token of this library is made of these.
+// A token of this library has these parts.
 const (
 	aClient = "dc0lbmpksdubv602g4g0"
 	aRandom = "0123456789abcdef0123456789abcdef"
@@ -34,7 +34,7 @@ func quorumError(kind, cause error, nodes ...error) *QuorumError {
 	return e
 }
 
-// Five masters that abstain for one reason are one sentence, whichever it is.
+// Five masters that abstain for one reason make one sentence, for any reason.
 func TestAnErrorOfFiveMastersIsShort(t *testing.T) {
 	for _, cause := range Causes(t) {
 		var nodes []error
@@ -51,8 +51,8 @@ func TestAnErrorOfFiveMastersIsShort(t *testing.T) {
 	}
 }
 
-// errors.Is and errors.As walk through go-multierror: facts of single masters are reached,
-// and do not pass for the kind of the whole. What a loss quotes is not reached.
+// errors.Is and errors.As walk through go-multierror: they find facts of single masters, which are
+// not mistaken for the kind of the whole. They do not find what a loss quotes.
 func TestErrorsMatchWhatTheyAreMadeOfAndNothingElse(t *testing.T) {
 	held := &Holder{Token: "t", Type: "string"}
 	for _, test := range []struct {
@@ -85,7 +85,7 @@ func TestErrorsMatchWhatTheyAreMadeOfAndNothingElse(t *testing.T) {
 			t.Errorf("%q is more than a line", test.err)
 		}
 	}
-	// errors.As must not stumble over a nil *multierror.Error in the tree.
+	// errors.As must not find a nil *multierror.Error in the tree.
 	if _, ok := errors.AsType[*multierror.Error](error(quorumError(ErrNoQuorum, nil))); ok {
 		t.Error("a nil multierror is found")
 	}
@@ -101,7 +101,7 @@ func TestAQuorumErrorIsRangedOverInTheOrderOfItsMasters(t *testing.T) {
 	if want := []error{held, pool.ErrTimeout, ErrNotAwaited}; !slices.Equal(causes, want) {
 		t.Errorf("causes %v, want %v", causes, want)
 	}
-	err.NodeErrors()(func(*NodeError) bool { return false }) // which panics where it goes on
+	err.NodeErrors()(func(*NodeError) bool { return false }) // it panics if it goes on
 	for n := range quorumError(ErrNoQuorum, nil).NodeErrors() {
 		t.Errorf("%v, though all agreed", n)
 	}
@@ -172,8 +172,8 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 
 var negativeTime = regexp.MustCompile(`-\d[\d.]*(ns|µs|ms|s|m|h)`)
 
-// inThePast sets all times of an error to negative ones: whatever is measured, read from a
-// master, or made by a caller, people are told none.
+// inThePast makes all times of an error negative. No text may show one, whether it was measured,
+// read from a master, or made by a caller.
 func inThePast(err error, by time.Duration) {
 	v := reflect.ValueOf(err).Elem()
 	for i := range v.NumField() {

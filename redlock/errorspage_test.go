@@ -37,7 +37,7 @@ func TestErrorsPageHasEveryError(t *testing.T) {
 	}
 }
 
-// read is the text of a file.
+// read returns the text of a file.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -47,7 +47,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// exportedNames are what matches at the beginnings of lines of what go doc says of a package.
+// exportedNames finds pattern at the beginnings of lines in the output of go doc for a package.
 func exportedNames(t *testing.T, name, pattern string) [][]string {
 	t.Helper()
 	text, err := exec.CommandContext(t.Context(), "go", "doc", "-all", "../"+name).Output()

@@ -162,7 +162,7 @@ func ExampleWithReentrancy() {
 	// booked 5
 }
 
-// The work that one of several processes does, for as long as it lives.
+// One of several processes does this work, for as long as it lives.
 func ExampleClient_Lead() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -181,7 +181,7 @@ func ExampleClient_Lead() {
 	// Output: leading
 }
 
-// At most three callers are inside, of all processes together.
+// At most three callers are inside, counted over all processes.
 func ExampleClient_Semaphore() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -200,7 +200,7 @@ func ExampleClient_Semaphore() {
 	// Output: true
 }
 
-// A caller that has no time to wait: an HTTP handler, for instance.
+// This caller has no time to wait; an HTTP handler, for instance.
 func ExampleWithWait() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// WithStrict asks for what GuardStrict adds to each grant, without the guard's
-// judgement of masters.
+// WithStrict asks for what GuardStrict adds to each grant, without the guard's judgment of masters.
 func WithStrict() Option {
 	return clientOption(func(o *clientOptions) error {
 		o.strictGrants = true
@@ -15,7 +14,7 @@ func WithStrict() Option {
 	})
 }
 
-// Causes are those for which a master abstains, as the guard has them.
+// Causes are the guard's reasons for a master to abstain.
 func Causes(t *testing.T) []string {
 	source, err := os.ReadFile("../internal/guard/abstain.go")
 	if err != nil {

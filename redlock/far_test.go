@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Masters may be on another continent. Callers that come at any moment lock, extend and unlock there
-// as they do nearby: a master from which an answer is on its way for long is not silent.
+// Masters may be on another continent. Callers lock, extend and unlock there as they do nearby,
+// whenever they come: a master whose answer takes long is not silent.
 func TestLocksAtMastersThatAreFarAway(t *testing.T) {
 	for level, opts := range map[string][]redlock.Option{
 		"standard": nil, "strict": {redlock.WithGuard(redlock.GuardStrict)}, "off": {redlock.WithGuard(redlock.GuardOff)},
@@ -50,7 +50,7 @@ func TestLocksAtMastersThatAreFarAway(t *testing.T) {
 	}
 }
 
-// lockFarAway does all that is done with a lock, with pauses between.
+// lockFarAway does everything that can be done with a lock, with pauses in between.
 func lockFarAway(t *testing.T, c *redlock.Client, key string, pause time.Duration) {
 	for range 2 {
 		for _, lock := range []func(context.Context, string, ...redlock.LockOption) (*redlock.Lock, error){c.Lock, c.TryLock} {
@@ -74,7 +74,7 @@ func lockFarAway(t *testing.T, c *redlock.Client, key string, pause time.Duratio
 	}
 }
 
-// A process that has just started takes over a lock: it adopts before it has ever been connected.
+// A process that has just started takes over a lock: it adopts before it was ever connected.
 func TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway(t *testing.T) {
 	for _, trip := range []time.Duration{100 * time.Millisecond, 150 * time.Millisecond} {
 		inSim(t, 3, func(t *testing.T, s *sim) {
@@ -85,7 +85,7 @@ func TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway(t *testing.T) {
 	}
 }
 
-// An adoption whose answers cannot come in time would use the token up for nothing.
+// An adoption whose answers cannot come in time would use up the token for nothing.
 func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		token := handedOver(t, mustLock(t, s.open(), "key", redlock.WithTTL(10*time.Second)))
@@ -103,7 +103,7 @@ func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 	})
 }
 
-// The quorum is that of the masters that are up: one that is down is not near.
+// The quorum consists of masters that are up: a near master that is down does not count.
 func TestOperationsWaitForTheFarMasterOfTheQuorumThatIsUp(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		s.open() // declares the fleet

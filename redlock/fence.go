@@ -21,11 +21,11 @@ const (
 // than the time for which such masters do not vote (see [WithClientSkew]). They need Redis 5.0.
 // They cost no further round trip, except in one of some thousand acquisitions.
 //
-// The numbers are of use only if every lock of the key is acquired with this option. A reader
-// (see [RWMutex.RLock]) gets the highest token that a writer has had, or 0 if none is known.
-// After a loss of data it may be lower than the token of an earlier writer. It is not the
-// reader's own token, so a resource should compare it and not store it. LockAny gives the token
-// of the granted key: it fences only what belongs to that key.
+// The numbers are of use only if every lock of the key is acquired with this option. A reader (see
+// [RWMutex.RLock]) gets the highest token that a writer has had, or 0 if none is known. After a
+// loss of data it may be lower than the token of an earlier writer. It is not the reader's own
+// token, so a resource should compare it and not store it. LockAny gives the token of the granted
+// key: it fences only what belongs to that key.
 func WithFencing() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.fenced = true
@@ -70,10 +70,10 @@ func (o *clientOptions) settleRetention() error {
 	return nil
 }
 
-// Fence returns the fencing token, for the resource that the lock protects; 0 unless the lock
-// was acquired [WithFencing]. ([Lock.Token] is only for Redis and Adopt.) The fencing token
-// stays the same for as long as the lock is held, also over renewals. It is below 2^53. After
-// Adopt it may be higher than the token of the first process.
+// Fence returns the fencing token, for the resource that the lock protects; 0 unless the lock was
+// acquired [WithFencing]. ([Lock.Token] is only for Redis and Adopt.) The fencing token stays the
+// same for as long as the lock is held, also over renewals. It is below 2^53. After Adopt it may be
+// higher than the token of the first process.
 func (l *Lock) Fence() uint64 { return l.handle.Hold().Fence() }
 
 // An unfencedError refuses a handle with a fencing token on a hold without one.

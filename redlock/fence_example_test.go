@@ -24,8 +24,8 @@ func (r *register) write(fence uint64, value string) error {
 	return nil
 }
 
-// A holder that is paused past the end of its lock does no harm where the
-// resource compares fencing tokens.
+// A holder that is paused past the end of its lock does no harm if the resource compares fencing
+// tokens.
 func ExampleWithFencing() {
 	client, err := redlock.Open(masterURLs, redlock.WithFencing())
 	if err != nil {

@@ -25,7 +25,7 @@ func (c *skewedClock) Now() drift.Instant {
 	return drift.AtWithoutBoot(now.Sub(time.Unix(0, 0)), now.Add(c.off))
 }
 
-// fence is what a master has as the highest token of a key; 0: nothing.
+// fence returns a master's highest token of a key; 0: none.
 func (s *sim) fence(master int, key string) uint64 {
 	s.T.Helper()
 	v, ok := s.All[master].Get("redquorum:fence:1:" + key)
@@ -39,8 +39,8 @@ func (s *sim) fence(master int, key string) uint64 {
 	return f
 }
 
-// spread makes the fences of a key differ, so that whatever masters are a quorum a
-// second round is due. It returns the lowest.
+// spread makes the fences of a key differ, so that any quorum of masters needs a second round. It
+// returns the lowest.
 func (s *sim) spread(key string) (lowest uint64) {
 	s.T.Helper()
 	lowest = uint64(time.Now().Add(time.Hour).UnixMicro())
@@ -59,7 +59,7 @@ func (s *sim) setFence(f uint64, key string, masters ...int) {
 	}
 }
 
-// wantNoLocks fails when anything but fences is left anywhere.
+// wantNoLocks fails if any key except fences is left anywhere.
 func (s *sim) wantNoLocks() {
 	s.T.Helper()
 	synctest.Wait()
@@ -114,7 +114,7 @@ func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
 	})
 }
 
-// Where fewer than a quorum gave the token, a second round raises the others.
+// If fewer than a quorum gave the token, a second round raises the others.
 func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -140,8 +140,8 @@ func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 	})
 }
 
-// A fence that somebody set ahead, or that a client whose clock was ahead has moved, moves no
-// other key's tokens: whoever saw it.
+// A fence may be ahead because somebody set it, or because a client's clock was ahead. It does not
+// move the tokens of other keys, whoever saw it.
 func TestAFenceAheadOfTheClocksStaysAMatterOfItsKey(t *testing.T) {
 	for name, ahead := range map[string]uint64{"a minute": 60e6, "an hour": 3600e6, "as far as can be": 1<<53 - 100 - 2_000_000_000_000_000} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +191,8 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 	})
 }
 
-// A writer's attempt that came to nothing has left its token on a minority. A
-// reader that meets it has it, and so have all who come later, whomever they
-// meet: writers more.
+// A writer's failed attempt has left its token on a minority. A reader that meets it gets it, and
+// so does every later reader, whichever masters it meets. Every later writer gets a higher one.
 func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())

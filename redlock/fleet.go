@@ -15,18 +15,18 @@ import (
 //
 // It asks all masters first. It does nothing unless each of them can be reached, is fit to be a
 // master, and has no marker, or only a marker that it got because it had none and with which it
-// does not vote yet. It refuses if a running client has seen a marker there before: the master
-// has then lost its data. It returns nil if all masters have the marker of this fleet and were
-// declared new before. It cannot tell one loss from a new fleet: all masters were emptied at
-// once, and no running client has looked since, which takes up to 5 s. The error is a
-// *QuorumError that matches ErrNoQuorum and names every master and what its marker says. It
-// blocks for 5 s at most, and no longer than ctx.
+// does not vote yet. It refuses if a running client has seen a marker there before: the master has
+// then lost its data. It returns nil if all masters have the marker of this fleet and were declared
+// new before. It cannot tell one loss from a new fleet: all masters were emptied at once, and no
+// running client has looked since, which takes up to 5 s. The error is a *QuorumError that matches
+// ErrNoQuorum and names every master and what its marker says. It blocks for 5 s at most, and no
+// longer than ctx.
 func (c *Client) Init(ctx context.Context) error { return c.init(ctx, false) }
 
-// InitForce is Init, but it also replaces markers, to change MaxTTL, the number of masters or
-// the guard level of a fleet. All masters then vote only after the quarantine, when every lock
-// of the old settings has expired. Stop or reconfigure the clients first: no master votes for a
-// client with the old settings.
+// InitForce is Init, but it also replaces markers, to change MaxTTL, the number of masters or the
+// guard level of a fleet. All masters then vote only after the quarantine, when every lock of the
+// old settings has expired. Stop or reconfigure the clients first: no master votes for a client
+// with the old settings.
 func (c *Client) InitForce(ctx context.Context) error { return c.init(ctx, true) }
 
 func (c *Client) init(ctx context.Context, force bool) error {

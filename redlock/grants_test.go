@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A look finds it out, 5 s later at the most.
+// A probe finds that out, within 5 s.
 func TestAMasterThatTakesNoWriteKeepsItsVoteAndIsSaidToGrantNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusal func(cmd string) string
@@ -61,7 +61,7 @@ func only(text string, commands ...string) func(string) string {
 	}
 }
 
-// Its clients are paused, or it stands still: it has half a second.
+// The master's clients are paused, or it stands still. It has half a second to answer.
 func TestAMasterThatDoesNotAnswerInTimeIsSaidToGrantNothing(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.guarded()
@@ -90,15 +90,16 @@ func TestAMasterThatDoesNotAnswerInTimeIsSaidToGrantNothing(t *testing.T) {
 
 const noAccess = "NOPERM this user has no permissions to access one of the keys used as arguments"
 
-// refusals keep a user from releasing what it sets, by why the master does not vote. Without INFO no marker is read.
+// refusals keep a user from releasing what it sets; the keys say why. Without INFO no marker is
+// read.
 var refusals = map[string]func(cmd string) string{
 	"it refuses EVAL":           only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"),
 	"its marker cannot be read": only(noAccess, "HMGET"),
 	"it refuses GET":            only(noAccess, "GET", "INFO"),
 }
 
-// The key would stay for its TTL, in the way of all others: who may not run scripts, or read the marker, cannot
-// release it.
+// A user that may not run scripts, or may not read the marker, cannot release a key. The key would
+// then keep everybody out for its TTL.
 func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 	for want, refused := range refusals {
 		inSim(t, 3, func(t *testing.T, s *sim) {
@@ -122,7 +123,7 @@ func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 	}
 }
 
-// Each connection is judged anew, and until then it is as the one before.
+// Each connection is judged anew. Until then the judgment of the one before it counts.
 func TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses(t *testing.T) {
 	for why, refused := range refusals {
 		for _, n := range []int{1, 3} { // so many refuse
@@ -149,7 +150,7 @@ func TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses(t *testing.T) {
 	}
 }
 
-// Where one master refuses that, one that is slow to answer the guard is likely to do so, too.
+// If one master refuses that, another that answers the guard slowly is likely to refuse it too.
 func TestNothingIsSetOnAMasterBeforeItHasAnsweredTheGuardWhereAnotherRefuses(t *testing.T) {
 	for why, refused := range refusals {
 		inSim(t, 5, func(t *testing.T, s *sim) {

@@ -73,10 +73,10 @@ func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
 	return cfg, cfg.Validate()
 }
 
-// An AbstainError says why a master may not vote, and until when, if that is known. It is the
-// Err of a NodeError if the master's answer did not count, and Why in a MasterReport. Its text
-// is one line that also says what to do. It matches what its Err matches, and never a sentinel
-// of this package or a context's error.
+// An AbstainError says why a master may not vote, and until when, if that is known. It is the Err
+// of a NodeError if the master's answer did not count, and Why in a MasterReport. Its text is one
+// line that also says what to do. It matches what its Err matches, and never a sentinel of this
+// package or a context's error.
 type AbstainError struct {
 	// Cause is the reason in a few words, the first of these that applies:
 	//   - It is away or not judged yet: "not connected", "no answer about the marker",
@@ -92,18 +92,18 @@ type AbstainError struct {
 	// Aliases, for a duplicate, are the other addresses of the same server, sorted. For another
 	// configuration they are the masters whose markers say so, if this one's does not.
 	Aliases []string
-	// Left is for how long a master in quarantine still may not vote, and Until is when that
-	// ends, by this machine's wall clock, for people. Without a marker, if not 0, they say when
-	// the master gets a marker with this client's settings.
+	// Left is for how long a master in quarantine still may not vote, and Until is when that ends,
+	// by this machine's wall clock, for people. Without a marker, if not 0, they say when the
+	// master gets a marker with this client's settings.
 	Left  time.Duration
 	Until time.Time
 	// How says, in quarantine, what made the master forget its locks, or seem to: restarted,
-	// resynced, evicted, adopted, emptied, restored, reset or forced; "": its marker does not
-	// say. Without a marker it is emptied, or "".
+	// resynced, evicted, adopted, emptied, restored, reset or forced; "": its marker does not say.
+	// Without a marker it is emptied, or "".
 	How string
-	// By and Ours are for a clock that is off. By is how much the master's clock is ahead of
-	// this machine's; negative: behind; zero: not known. Ours is set if most masters disagree
-	// with this machine in the same way, so that its own clock is wrong.
+	// By and Ours are for a clock that is off. By is how much the master's clock is ahead of this
+	// machine's; negative: behind; zero: not known. Ours is set if most masters disagree with this
+	// machine in the same way, so that its own clock is wrong.
 	By   drift.Span
 	Ours bool
 	Err  error // what went wrong when the master was asked; nil: nothing did

@@ -26,12 +26,12 @@ func (s *sim) guarded(opts ...redlock.Option) *redlock.Client {
 	return s.open(append([]redlock.Option{redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0)}, opts...)...)
 }
 
-// quarantine is for how long a master of such a fleet does not vote, at least.
+// quarantine is how long a master of such a fleet does not vote, at least.
 func quarantine() time.Duration {
 	return guard.Config{Level: guard.Standard, MaxTTL: shortFleet, Masters: 5}.Quarantine()
 }
 
-// causes is why each master may not vote; 0: it votes.
+// causes returns why each master may not vote; 0: it votes.
 func causes(t *testing.T, c *redlock.Client) (all []guard.Cause) {
 	t.Helper()
 	synctest.Wait()
@@ -95,21 +95,21 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 				_ = l.Unlock(t.Context())
 			})
 		}
-		// Whoever finds that others are about to declare it looks again.
+		// A client that finds that others are about to declare the fleet looks again.
 		within(t, 50*time.Millisecond, wg.Wait)
 		if !strings.Contains(log.String(), "the fleet is new") {
 			t.Errorf("the log says %q", log.String())
 		}
 		s.wantDeclared()
-		time.Sleep(200 * time.Millisecond) // until those who did not declare it have looked again
+		time.Sleep(200 * time.Millisecond) // until the clients that did not declare it have looked again
 		for _, c := range all {
 			wantStandings(t, c, votes, votes, votes, votes, votes)
 		}
 	})
 }
 
-// Of masters that are far away some look is always under way, and their answers
-// never come together.
+// With masters that are far away some probe is always under way, and their answers never come
+// together.
 func TestANewFleetIsDeclaredHoweverFarItsMastersAre(t *testing.T) {
 	t.Parallel()
 	for _, least := range []time.Duration{20 * time.Millisecond, 105 * time.Millisecond, 150 * time.Millisecond} {
@@ -155,7 +155,7 @@ func (s *sim) wantRolledBack(key string) {
 	}
 }
 
-// An Unlock asks masters for themselves alone: what they say of it needs no vote.
+// Unlock asks each master about its own key alone, so its answer needs no vote.
 func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.guarded()
@@ -168,8 +168,8 @@ func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 	})
 }
 
-// No vote is asked for, so that nothing but the Monitor's own looks can see it: each
-// comes within 5 s of the one before, on the living connection.
+// No votes are asked for, so only the Monitor's own probes can notice it. Each comes within 5 s of
+// the one before, on the living connection.
 func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.guarded()
@@ -245,7 +245,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 			}
 			s.wantDeclared() // nobody has written the markers
 			for i, m := range s.All {
-				// Not even for a moment: it would be in the way of the fleet's clients.
+				// Not even for a moment: that would keep out the fleet's clients.
 				if n := m.Commands()["SET"]; n != 0 {
 					t.Errorf("%s: %d locks were set on master %d", name, n, i)
 				}
@@ -254,7 +254,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 	})
 }
 
-// All masters lose everything while clients live: at one instant, or one after the other.
+// All masters lose everything while clients run: at one instant, or one after the other.
 func TestAnEmptiedFleetGrantsNothingWhileItsClientsLive(t *testing.T) {
 	for _, apart := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond} {
 		for name, empty := range map[string]func(s *sim, i int){
@@ -292,8 +292,8 @@ func TestAnEmptiedFleetGrantsNothingWhileItsClientsLive(t *testing.T) {
 	}
 }
 
-// A newcomer is the first to find the masters empty. The marker that it writes says nothing of the
-// fleet, but a client that knows it does, also where it is the operator's.
+// A new client is the first to find the masters empty. The marker that it writes says nothing of
+// the fleet, but a client that knows the fleet does, even if it is the operator's.
 func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 	type act func(t *testing.T, holder, newcomer *redlock.Client) error
 	for name, initialize := range map[string]act{
@@ -301,8 +301,8 @@ func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 			return holder.Init(t.Context())
 		},
 		"by the newcomer": func(t *testing.T, holder, newcomer *redlock.Client) error {
-			_, _ = holder.TryLock(t.Context(), "other") // by which it sees that
-			time.Sleep(100 * time.Millisecond)          // at the master, too, that did not decide the call
+			_, _ = holder.TryLock(t.Context(), "other") // here it sees that
+			time.Sleep(100 * time.Millisecond)          // also on the master that did not decide the call
 			for _, m := range holder.Masters() {
 				if m.Connected && (m.Why == nil || strings.Contains(m.Why.Error(), "redlock init")) {
 					t.Errorf("the holder's client says %v", m.Why)
@@ -340,9 +340,9 @@ func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 	}
 }
 
-// A client that is nearer declares a new fleet between Init's look at it and its script: it is
-// declared all the same, and nobody has to run it again. Seldom Init sees one master declared and
-// another not yet, and refuses.
+// A client that is nearer declares a new fleet between Init's questions and its script. The fleet
+// is then declared, and nobody has to run Init again. In rare cases Init finds one master declared
+// and another not yet, and refuses.
 func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
 	const rounds, seldom = 20, 2
 	refused := 0
@@ -352,7 +352,7 @@ func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
 			s.placeAway(func(int) time.Duration { return 370 * time.Microsecond })
 			done := make(chan error, 1)
 			go func() { done <- operator.Init(t.Context()) }()
-			time.Sleep(4110 * time.Microsecond) // for most rounds: where Init has looked, and its script is on its way
+			time.Sleep(4110 * time.Microsecond) // for most rounds: Init has asked, and its script is on its way
 			_ = s.guarded()
 			if err := <-done; err != nil && strings.Contains(err.Error(), "it has a marker") {
 				refused++
@@ -368,7 +368,7 @@ func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
 	}
 }
 
-// It is up, and takes long: a machine that is busy, or a dial that is repeated.
+// The master is up, but slow: its machine is busy, or a dial is repeated.
 func TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers(t *testing.T) {
 	for _, late := range []time.Duration{500 * time.Millisecond, 3 * time.Second, 20 * time.Second} {
 		t.Run(late.String(), func(t *testing.T) {

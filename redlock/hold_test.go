@@ -16,7 +16,7 @@ import (
 
 const allowance = 102 * time.Millisecond // clock drift of a TTL of 10 s
 
-// lastMoment is that in which a key's time has come: Redis keeps it till then.
+// lastMoment is the millisecond in which a key's TTL ends: Redis keeps the key until then.
 const lastMoment = time.Millisecond
 
 func wantReason(t *testing.T, err error, want redlock.Reason) {
@@ -27,8 +27,8 @@ func wantReason(t *testing.T, err error, want redlock.Reason) {
 	}
 }
 
-// A master may keep the key for longer than this extension asks for: it is not
-// shortened, or a late extension would do harm.
+// A master may keep the key for longer than this extension asks for. The extension does not shorten
+// that, or a late extension would do harm.
 func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -47,15 +47,15 @@ func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 	})
 }
 
-// Only the wall clock shows that a virtual machine was paused, and it may have
-// been set back before: while the lock was held, or before it was acquired.
+// Only the wall clock shows that a virtual machine was paused. It may have been set back before
+// that: while the lock was held, or before it was acquired.
 func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		t.Run(fmt.Sprintf("acquired before it: %v", before), func(t *testing.T) {
 			inSim(t, 3, func(t *testing.T, s *sim) {
 				clock := new(skewedClock)
 				c := s.open(redlock.WithClock(clock))
-				other := mustLock(t, c, "other") // has the renewer look at the clock
+				other := mustLock(t, c, "other") // makes the renewer look at the clock
 				acquire := func() *redlock.Lock { return mustLock(t, c, "key", redlock.WithLease(10*time.Second)) }
 				var l *redlock.Lock
 				if before {
@@ -95,7 +95,7 @@ func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
 	}
 }
 
-// handedOver is the token of a lock that is handed over.
+// handedOver hands a lock over and returns its token.
 func handedOver(t *testing.T, l *redlock.Lock) string {
 	t.Helper()
 	token, err := l.HandOver()
@@ -130,9 +130,9 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 		}
 		_, err = third.Adopt(t.Context(), "key", token)
 		wantExactly(t, err, redlock.ErrNotHeld)
-		// The giver's end is none of the adopter's business.
+		// Closing the giver does not affect the adopter.
 		_ = giver.Close()
-		// For more than the TTL of the one who handed it over, too.
+		// It stays held for longer than the giver's TTL, too.
 		for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
 			_, err := third.TryLock(t.Context(), "key")
 			wantExactly(t, err, redlock.ErrTaken)
@@ -151,13 +151,13 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 	})
 }
 
-// An acquisition or extension may still be under way when the lock is handed over. It
-// must not set the key again after the next holder has released it. A renewal is waited for
-// longer than other questions are.
+// An acquisition or extension may still be under way when the lock is handed over. It must not set
+// the key again after the next holder has released it. HandOver waits longer for a renewal than for
+// other commands.
 func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		underWay func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock
-		late     time.Duration // are the answers
+		late     time.Duration // how late the answers are
 	}{
 		"acquisition": {func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {
 			s.Freeze(0, 1)
@@ -204,8 +204,8 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// A master may have missed the script of an adoption, which is not sent again behind the
-// release. The token that it was to replace goes with the hold that replaced it elsewhere.
+// A master may have missed the script of an adoption, which is not sent again behind the release.
+// The old token there is released with the hold that replaced it on the other masters.
 func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
 	for name, options := range map[string][]redlock.Option{"plain": nil, "strict": {redlock.WithStrict()}} {
 		t.Run(name, func(t *testing.T) {
@@ -250,8 +250,7 @@ func TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo(t *testing.T) {
 	}
 }
 
-// A minority that has the token is no hold, a majority is one, and whoever names a
-// wrong token touches nothing.
+// A minority that has the token is no hold, and a majority is one. A wrong token changes nothing.
 func TestAdoptVerifiesAtAQuorum(t *testing.T) {
 	inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
@@ -286,7 +285,7 @@ func TestAdoptVerifiesAtAQuorum(t *testing.T) {
 
 		s.doOn([]int{0, 1}, "SET", "key", "token", "PX", 60_000)
 		wantExactly(t, adopt("key", "token"), redlock.ErrNotHeld)
-		// The attempt has used the token up where it came in before it was decided.
+		// Where the attempt came before it was decided, it has used up the token.
 		s.atOnce("only the token is left", func() bool { return s.holding("key", "")+s.holding("key", "token") == 5 })
 		s.do("DEL", "key")
 		s.doOn([]int{0, 1, 2}, "SET", "key", "token", "PX", 60_000)
@@ -304,8 +303,8 @@ func TestAdoptVerifiesAtAQuorum(t *testing.T) {
 	})
 }
 
-// One handle, used by many goroutines at once while it is unlocked: exactly one
-// Unlock succeeds, and no extension sets the key again behind it.
+// Many goroutines use one handle while it is unlocked. Exactly one Unlock succeeds, and no
+// extension sets the key again after it.
 func TestALockMayBeUsedFromManyGoroutines(t *testing.T) {
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()

@@ -18,16 +18,16 @@ type Verdict string
 const (
 	// VerdictUnknown: too few masters answered to decide between the others.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictFree: no master that answered has anything at the key, and the others are too few
-	// for a quorum.
+	// VerdictFree: no master that answered has anything at the key, and the others are too few for
+	// a quorum.
 	VerdictFree Verdict = "free"
 	// VerdictHeld: one token (in a read-write lock, at least one reader) has a quorum.
 	VerdictHeld Verdict = "held by a quorum"
-	// VerdictSplit: there are several tokens and none has a quorum. This happens while
-	// contenders collide; they retry, or their keys expire.
+	// VerdictSplit: there are several tokens and none has a quorum. This happens while contenders
+	// collide; they retry, or their keys expire.
 	VerdictSplit Verdict = "split"
-	// VerdictPartial: there is one token, without a quorum. An attempt or a release is under
-	// way, a hold was lost, or masters have forgotten a hold.
+	// VerdictPartial: there is one token, without a quorum. An attempt or a release is under way, a
+	// hold was lost, or masters have forgotten a hold.
 	VerdictPartial Verdict = "held without a quorum"
 )
 
@@ -50,8 +50,8 @@ type MasterHold struct {
 	// Held is the key as the master has it; nil: free, or unknown because of
 	// Err.
 	Held *Holder
-	// Readers are the readers of a read-write lock, by the master's own clock, the last to
-	// expire first; at most 100 of Held.Readers are listed.
+	// Readers are the readers of a read-write lock, by the master's own clock, the last to expire
+	// first; at most 100 of Held.Readers are listed.
 	Readers []Holder
 	// RoundTrip is the time from the question to this answer, queueing
 	// included; 0 if there was none.
@@ -115,8 +115,8 @@ func (c *Client) masterHold(state *wire.KeyState) MasterHold {
 	return m
 }
 
-// holders lists the holders that one master names: each reader, the one token, or what the key
-// has instead of a lock.
+// holders lists the holders that one master names: each reader, the one token, or what the key has
+// instead of a lock.
 func (m *MasterHold) holders() []Holder {
 	switch {
 	case m.Held == nil:
@@ -177,8 +177,8 @@ func (in *Inspection) judge() {
 	}
 }
 
-// lastsFor returns the time until fewer than need of the keys are left. If there are fewer from
-// the start, it is the time until none is left.
+// lastsFor returns the time until fewer than need of the keys are left. If there are fewer from the
+// start, it is the time until none is left.
 func lastsFor(ttls []time.Duration, need int) time.Duration {
 	slices.SortFunc(ttls, func(a, b time.Duration) int { // longest first
 		return cmp.Compare(uint64(b), uint64(a)) // negative means never: longer than all others

@@ -152,8 +152,7 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 	})
 }
 
-// Where a master lists fewer readers than it has, one that no master lists may
-// have a quorum.
+// If a master lists fewer readers than it has, a reader that no master lists may have a quorum.
 func TestInspectDoesNotGuessWhatManyReadersHide(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// waiting is on how many masters writers wait for key.
+// waiting counts the masters on which writers wait for key.
 func (s *sim) waiting(key string) (n int) {
 	s.T.Helper()
 	for i := range s.All {
@@ -60,7 +60,7 @@ func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
 	})
 }
 
-// Also where it looks seldom, because another writer holds the key and will call it.
+// The writer is noted even while it looks seldom, because another writer will call it.
 func TestAWriterThatWaitsForLongIsNotedAllTheTime(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fullTrace has every function, which appends name to told and adds the name to
-// the context where there is one.
+// fullTrace has every function. Each appends name to told, and adds name to the context if it has
+// one.
 func fullTrace(told *[]string, name string) *Trace {
 	t := &Trace{}
 	v := reflect.ValueOf(t).Elem()
@@ -29,7 +29,7 @@ func fullTrace(told *[]string, name string) *Trace {
 
 type joined struct{}
 
-// It finds a function of Trace that JoinTraces forgets.
+// The test finds a function of Trace that JoinTraces forgets.
 func TestJoinedTracesAreAllToldEverything(t *testing.T) {
 	var told []string
 	v := reflect.ValueOf(JoinTraces(nil, fullTrace(&told, "a"), &Trace{}, fullTrace(&told, "b"))).Elem()

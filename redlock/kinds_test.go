@@ -15,7 +15,7 @@ import (
 
 type acquire = func(c *redlock.Client, ctx context.Context, keys []string, opts ...redlock.LockOption) (*redlock.Lock, error)
 
-// A kind is a way to hold keys: what is promised of all of them is tested here.
+// A kind is a way to hold keys. The tests here check what all kinds promise.
 type kind struct {
 	name      string
 	lock, try acquire
@@ -47,14 +47,14 @@ var (
 	}
 	kinds = []kind{one, all, writer, reader}
 
-	// slot is the plain lock of one of the keys: lockany_test.go tests how that is found.
+	// slot is the plain lock of one of the keys: lockany_test.go tests how that key is found.
 	slot = kind{"any", (*redlock.Client).LockAny, (*redlock.Client).TryLockAny, script.Release}
 )
 
 // ab are the keys of the tests of all kinds.
 var ab = []string{"a", "b"}
 
-// waits has a client wait for "a", or for both of "a" and "b".
+// waits makes a client wait for "a", or for both "a" and "b".
 func (k kind) waits(s *sim, c *redlock.Client, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return k.lock(c, ctx, ab, opts...) })
 }
@@ -69,8 +69,8 @@ func onEachKind(t *testing.T, test func(t *testing.T, s *sim, k kind)) {
 	}
 }
 
-// must is the lock of a call that succeeds, when the masters have executed what the
-// decision did not wait for.
+// must returns the lock of a call that succeeds, once the masters have executed what the decision
+// did not wait for.
 func (s *sim) must(l *redlock.Lock, err error) *redlock.Lock {
 	s.T.Helper()
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *sim) must(l *redlock.Lock, err error) *redlock.Lock {
 	return l
 }
 
-// has reports whether a master has a lock: as the value of all its keys, or among the
-// readers of its one.
+// has reports whether a master has a lock: as the value of all its keys, or among the readers of
+// its only key.
 func (s *sim) has(i int, l *redlock.Lock) bool {
 	s.T.Helper()
 	for _, key := range l.Keys() {
@@ -92,7 +92,7 @@ func (s *sim) has(i int, l *redlock.Lock) bool {
 	return true
 }
 
-// wantOn fails unless this many of the masters that answer have a lock.
+// wantOn fails unless this many of the answering masters have a lock.
 func (s *sim) wantOn(l *redlock.Lock, want int) {
 	s.T.Helper()
 	synctest.Wait()
@@ -109,8 +109,8 @@ func (s *sim) wantOn(l *redlock.Lock, want int) {
 
 const foreign = "somebody-else"
 
-// A sorted set that does not expire with its last member is no read lock: everybody is told
-// what it is, and nobody a time, however the call waits.
+// A sorted set that does not expire with its last member is no read lock. Every error says what it
+// is, and none says a time, however the call waits.
 func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
 	ways := map[string][]redlock.LockOption{
 		"it queues": nil, "it is fair": {redlock.WithFairness()}, "it polls": {redlock.WithTries(3)},
@@ -139,8 +139,8 @@ func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
 	}
 }
 
-// A lock that nobody else wants costs each master a command to get it and one to give it
-// back, however many keys it has.
+// A lock that nobody else wants costs each master one command to acquire and one to release,
+// however many keys it has.
 func TestAnUncontendedLockOfEverySortCostsTwoCommandsAMaster(t *testing.T) {
 	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
@@ -161,7 +161,7 @@ func TestAnUncontendedLockOfEverySortCostsTwoCommandsAMaster(t *testing.T) {
 	})
 }
 
-// What frozen masters grant too late is released behind its own grant.
+// A late grant of a frozen master is released right behind it.
 func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
@@ -190,8 +190,8 @@ func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 	})
 }
 
-// An acquisition or extension that finds that the master does not know its script must
-// not be sent again behind the release of its lock.
+// An acquisition or extension whose script the master does not know must not be sent again behind
+// the release of its lock.
 func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c := s.open()
@@ -278,7 +278,7 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 // S6: a master that forgot the lock, or one of its keys, gets it again and counts from
 // the next extension on.
 func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.T) {
-	const forgetful = 1 // not a pilot, which is told of every release
+	const forgetful = 1 // not a pilot, which gets every release
 	empty := func(s *sim, _ *redlock.Lock) {
 		s.Restart(false, forgetful)
 		time.Sleep(3 * time.Second)

@@ -8,9 +8,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// loseByTime loses a lock whose keys outlive it: masters have executed an extension that
-// too few of them had answered. It returns at the loss, and when the TTL of the last round
-// that counts is over.
+// loseByTime loses a lock by the clock while its keys still exist: masters have executed an
+// extension that too few of them have answered. It returns at the loss. expired is when the TTL of
+// the last round that counts ends.
 func (s *sim) loseByTime(c *redlock.Client) (l *redlock.Lock, expired time.Time) {
 	s.T.Helper()
 	l = mustLock(s.T, c, "key", redlock.WithLease(10*time.Second))
@@ -26,7 +26,7 @@ func (s *sim) loseByTime(c *redlock.Client) (l *redlock.Lock, expired time.Time)
 	return l, expired
 }
 
-// Between the holder's being told and somebody else's grant lies the drift allowance.
+// The drift allowance lies between the holder's loss and somebody else's grant.
 func TestAKeyOutlivesTheLossByTimeUntilItsTTLIsOver(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
@@ -69,8 +69,8 @@ func TestALockLostByTimeIsReleasedAtOnceWhereSomebodyAsksForIt(t *testing.T) {
 	}
 }
 
-// A handle with a longer TTL has joined, and its extension came to nothing: the keys still
-// have the TTL of before.
+// A handle with a longer TTL has joined, and its extension has failed: the keys still have the old
+// TTL.
 func TestAKeyIsReleasedByTheTTLThatWasConfirmedLast(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()

@@ -18,16 +18,16 @@ const (
 )
 
 // Lead runs lead whenever this client holds key, again and again: for work that one of several
-// processes does, for as long as it lives. It waits for the lock as Lock does, and calls lead
-// with a child of ctx that ends when the lock can no longer be guaranteed. If the lock is lost,
-// Lead waits until lead has returned, if it ran at all, and then waits for the lock again. So
-// lead never runs twice at a time in one call. It has to return soon when its context ends.
+// processes does, for as long as it lives. It waits for the lock as Lock does, and calls lead with
+// a child of ctx that ends when the lock can no longer be guaranteed. If the lock is lost, Lead
+// waits until lead has returned, if it ran at all, and then waits for the lock again. So lead never
+// runs twice at a time in one call. It has to return soon when its context ends.
 //
-// If lead returns while the lock is held, the leader steps down: Lead releases the lock and
-// returns the error of lead, or nil. Lead also returns when ctx ends while it waits, with an
-// error that matches ctx's error; with ErrClosed when the client is closed; with ErrReentrant;
-// with the error of a bad argument; and, as Do does, with ErrNotHeld and ErrUnlocked if a Trace
-// has unlocked the lock before lead could begin.
+// If lead returns while the lock is held, the leader steps down: Lead releases the lock and returns
+// the error of lead, or nil. Lead also returns when ctx ends while it waits, with an error that
+// matches ctx's error; with ErrClosed when the client is closed; with ErrReentrant; with the error
+// of a bad argument; and, as Do does, with ErrNotHeld and ErrUnlocked if a Trace has unlocked the
+// lock before lead could begin.
 //
 // It does not return because masters are down or refuse. It tries again after a pause,
 // 100 ms at first and up to 10 s while there is no quorum. Each reason for that is logged
@@ -80,8 +80,8 @@ func (c *Client) leadOnce(
 	return true, err
 }
 
-// refusalsOf returns what keeps a client from leading, without details that change between
-// attempts or masters; nil: somebody else leads, or nothing keeps it.
+// refusalsOf returns what keeps a client from leading, without details that change between attempts
+// or masters; nil: somebody else leads, or nothing keeps it.
 func refusalsOf(err error) []string {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || errors.Is(err, ErrTaken) {

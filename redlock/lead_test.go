@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// leading runs Lead in the background. The channel has its error.
+// leading runs Lead in the background. The channel gets its error.
 func leading(ctx context.Context, c *redlock.Client, lead func(ctx context.Context) error, opts ...redlock.LockOption) chan error {
 	done := make(chan error, 1)
 	go func() { done <- c.Lead(ctx, "key", lead, opts...) }()
@@ -40,7 +40,7 @@ func TestALeaderThatReturnsStepsDownAndLeadReturnsItsError(t *testing.T) {
 	})
 }
 
-// The first leader's lock is taken away. Lead waits until it has returned, and leads again.
+// The first leader loses its lock. Lead waits until it has returned, and leads again.
 func TestALossMakesLeadStartOverOnceLeadHasReturned(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithTTL(time.Second))
@@ -101,7 +101,7 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 	})
 }
 
-// A loop around Do wrote a line for each of some thousand attempts a second.
+// A simple loop around Do would log a line for each of some thousand attempts a second.
 func TestRefusalsAreRetriedWithPausesAndEachReasonIsLoggedOnce(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		log := new(logBuffer)

@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Lock is one hold, as [Client.Lock] and its siblings return it. It is held until
-// [Lock.Unlock], or until it is lost: then [Lock.Context] ends. It is safe for concurrent use.
+// A Lock is one hold, as [Client.Lock] and its siblings return it. It is held until [Lock.Unlock],
+// or until it is lost: then [Lock.Context] ends. It is safe for concurrent use.
 type Lock struct { // of 568 bytes: for a larger one the allocator would take 64 bytes more
 	c      *Client
 	opts   lockOptions
@@ -33,9 +33,9 @@ func (l *Lock) Keys() []string {
 	return append([]string{h.Name()}, h.Others()...)
 }
 
-// Token is the value of the key in Redis: the owner name if there is one, the client's xid, and
-// a random part; new for every attempt. It proves ownership to Redis, and Adopt takes it. It
-// does not rise: give [Lock.Fence] to a resource.
+// Token is the value of the key in Redis: the owner name if there is one, the client's xid, and a
+// random part; new for every attempt. It proves ownership to Redis, and Adopt takes it. It does not
+// rise: give [Lock.Fence] to a resource.
 func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
@@ -44,8 +44,8 @@ func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 func (l *Lock) Remaining() time.Duration { return l.handle.Remaining() }
 
 // ValidUntil is the time until which the lock is guaranteed unless it is extended, by this
-// machine's wall clock at the start of the last attempt, extension or renewal. It is a snapshot
-// for people and logs. Decide by Remaining and Context.
+// machine's wall clock at the start of the last attempt, extension or renewal. It is a snapshot for
+// people and logs. Decide by Remaining and Context.
 func (l *Lock) ValidUntil() time.Time { return l.handle.ValidUntil() }
 
 // problemError makes the public error of an operation that failed; nil: it succeeded.
@@ -71,15 +71,15 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 // and count from the next extension on. It waits for ctx, the masters' timeout
 // and the remaining validity at the most.
 //
-// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and ErrNotHeld
-// after Unlock, and ErrNoQuorum when too few masters answered: then the lock is still held, for
-// the time that Remaining gives. A lock that expired is lost even if its key is free.
+// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and ErrNotHeld after
+// Unlock, and ErrNoQuorum when too few masters answered: then the lock is still held, for the time
+// that Remaining gives. A lock that expired is lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
 	return l.ask(ctx, wire.OpExtend, (*hold.Handle).Extend)
 }
 
-// Verify asks the masters now whether a quorum still has the lock; it changes nothing there. If
-// a majority says no, the lock is lost. It waits and fails as Extend does.
+// Verify asks the masters now whether a quorum still has the lock; it changes nothing there. If a
+// majority says no, the lock is lost. It waits and fails as Extend does.
 func (l *Lock) Verify(ctx context.Context) error {
 	return l.ask(ctx, wire.OpVerify, (*hold.Handle).Verify)
 }
@@ -101,16 +101,16 @@ func (l *Lock) ask(
 }
 
 // Unlock ends the hold: its context ends, nothing renews it any more, and the key is deleted on
-// every master where it is ours. The release is always sent, even if ctx has already ended. ctx
-// and the masters' timeout only bound the waiting for a quorum to confirm. If ctx ends with the
-// lock, as the contexts of Lock.Context and Do do, only its deadline bounds the waiting: the
-// unlock itself ends ctx.
+// every master where it is ours. The release is always sent, even if ctx has already ended. ctx and
+// the masters' timeout only bound the waiting for a quorum to confirm. If ctx ends with the lock,
+// as the contexts of Lock.Context and Do do, only its deadline bounds the waiting: the unlock
+// itself ends ctx.
 //
 // The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked when the lock
 // was unlocked before, ErrNotHeld and ErrLost when it had been lost by now, and ErrNoQuorum when
 // too few masters answered or released it. Masters that did not answer get the release when they
-// can be reached again. Masters that refused it, for whatever reason, get it again after pauses
-// of 50 ms to 5 s. Otherwise the key expires by itself.
+// can be reached again. Masters that refused it, for whatever reason, get it again after pauses of
+// 50 ms to 5 s. Otherwise the key expires by itself.
 //
 // Where several handles share a hold (see [WithReentrancy]), the Unlock of the last
 // one releases it. Each Unlock before that ends its handle, asks no master and
@@ -133,19 +133,19 @@ func (l *Lock) Unlock(ctx context.Context) error {
 
 // Adopt takes over a hold from another process: that process calls [Lock.HandOver] and sends the
 // token, and this one calls Adopt with it. It is an acquisition that needs the token at a quorum
-// instead of a free key. The returned lock has a new token, which has replaced the old one, a
-// full TTL (WithTTL or WithLease, as in Lock), and with WithFencing a new fencing token. So
-// Adopt succeeds at most once for a token, however many callers try.
+// instead of a free key. The returned lock has a new token, which has replaced the old one, a full
+// TTL (WithTTL or WithLease, as in Lock), and with WithFencing a new fencing token. So Adopt
+// succeeds at most once for a token, however many callers try.
 //
-// Call it after HandOver has returned, or when the holder's validity is over. A holder that goes
-// on meanwhile loses the lock, and notices that at its next renewal.
+// Call it after HandOver has returned, or when the holder's validity is over. A holder that goes on
+// meanwhile loses the lock, and notices that at its next renewal.
 //
 // Adopt makes one attempt. It blocks for one or two round trips, and for the masters' timeout at
 // most. An error matches ErrNotHeld when too many masters do not have the token, and ErrNoQuorum
-// when too few answered. A failed attempt may have used the token up, at some masters or at all:
-// it releases what it has taken over, and never puts the old token back. The key is then free
-// when the rest of it has expired, after its TTL at the latest. Masters that do not have the
-// token are not changed.
+// when too few answered. A failed attempt may have used the token up, at some masters or at all: it
+// releases what it has taken over, and never puts the old token back. The key is then free when the
+// rest of it has expired, after its TTL at the latest. Masters that do not have the token are not
+// changed.
 func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
 	l, err := c.newLock(ctx, wire.OpAdopt, key, opts)
 	if err != nil {
@@ -172,17 +172,17 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	return adopted, err
 }
 
-// HandOver ends this handle as [Lock.Unlock] does, but it does not release the key. With the
-// token that it returns, another process can take over the hold by [Client.Adopt] before its TTL
-// has passed. The handle's context ends with ErrUnlocked, this process no longer renews the
-// lock, and Unlock finds it not held. For a lock that is not held, HandOver fails as Unlock
-// does. If other handles share the hold (see [WithReentrancy]), the error matches ErrReentrant,
-// and nothing was done. A reader's hold is not handed over: any process can be one more reader.
+// HandOver ends this handle as [Lock.Unlock] does, but it does not release the key. With the token
+// that it returns, another process can take over the hold by [Client.Adopt] before its TTL has
+// passed. The handle's context ends with ErrUnlocked, this process no longer renews the lock, and
+// Unlock finds it not held. For a lock that is not held, HandOver fails as Unlock does. If other
+// handles share the hold (see [WithReentrancy]), the error matches ErrReentrant, and nothing was
+// done. A reader's hold is not handed over: any process can be one more reader.
 //
-// It waits for the answers to the acquisition and to extensions that are under way, at most for
-// as long as the lock was valid. For a master that has stopped, it waits until the connection is
-// given up (pool.WithStallLimit, 1 s by default). Otherwise such a command could be executed
-// after the other process has released the key, and would set the key again for a TTL.
+// It waits for the answers to the acquisition and to extensions that are under way, at most for as
+// long as the lock was valid. For a master that has stopped, it waits until the connection is given
+// up (pool.WithStallLimit, 1 s by default). Otherwise such a command could be executed after the
+// other process has released the key, and would set the key again for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	if l.handle.Hold().Claim().Kind == wire.Reader {
 		return "", fmt.Errorf("redlock: hand over %q: a reader's hold is not handed over: "+

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A request's context that ends with the request, and with the lock.
+// The context ends with the request, and with the lock.
 func ExampleLock_WithContext() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -59,8 +59,8 @@ func ExampleLock_Extend() {
 	// Output: true true
 }
 
-// A context that ends with the caller's and with the lock, and a function that releases it:
-// what WithContext of rueidislock gives.
+// withContext returns a context that ends with the caller's and with the lock, and a function that
+// releases the lock, as WithContext of rueidislock does.
 func withContext(ctx context.Context, c *redlock.Client, name string) (context.Context, context.CancelFunc, error) {
 	lock, err := c.Lock(ctx, name)
 	if err != nil {
@@ -90,7 +90,7 @@ func ExampleLock_WithContext_rueidislock() {
 	// context canceled <nil>
 }
 
-// Before a step that cannot be undone the masters are asked once more.
+// Ask the masters once more before a step that cannot be undone.
 func ExampleLock_Verify() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -113,7 +113,7 @@ func ExampleLock_Verify() {
 	// true true
 }
 
-// What the error of an Unlock means for work that is done.
+// The error of Unlock shows whether the work can be trusted.
 func ExampleLock_Unlock() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

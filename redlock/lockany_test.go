@@ -48,8 +48,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 	})
 }
 
-// Only when all slots are held under the context is waiting for one waiting for
-// oneself.
+// A call would wait for itself only if its context holds all slots.
 func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -67,7 +66,7 @@ func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 	})
 }
 
-// One key of several, or one permit, is a plain lock, which a call may have twice.
+// One key of several, or one permit, is a plain lock, which a call may share.
 func TestOneSlotIsSharedAsAPlainLockIs(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -92,8 +91,8 @@ func TestOneSlotIsSharedAsAPlainLockIs(t *testing.T) {
 	})
 }
 
-// Attempts are told with the slot that was got, or with the first where none was. The call
-// ends with the name that it began with.
+// The trace gets attempts with the slot that was acquired, or with the first slot if none was. The
+// call ends with the key that it began with.
 func TestTheTraceNamesTheSlot(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		var attempts, waits []string
@@ -116,8 +115,8 @@ func TestTheTraceNamesTheSlot(t *testing.T) {
 	})
 }
 
-// What is taken costs one command a key, in one round trip, and what is free is got although it
-// is one of many. The error is about the key that is free soonest.
+// A taken slot costs one command, and all slots together take one round trip. A free slot is found
+// even if it is one of many. The error is about the key that is free soonest.
 func TestManySlotsAreLookedAtTogether(t *testing.T) {
 	inUnguardedFarSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(128)
@@ -147,7 +146,7 @@ func TestManySlotsAreLookedAtTogether(t *testing.T) {
 	})
 }
 
-// waitsAt is the key at which the only waiter for some keys waits now.
+// waitsAt returns the key for which the only waiter for some keys waits now.
 func (s *sim) waitsAt(keys []string) string {
 	s.T.Helper()
 	for _, key := range keys {
@@ -161,8 +160,8 @@ func (s *sim) waitsAt(keys []string) string {
 	return ""
 }
 
-// Who waits for one of several keys waits for one at a time, and hears of that one at once. The
-// others it finds when it has stayed there for long enough: 0.2 s at first, 2 s at the most.
+// A waiter for one of several keys waits for one key at a time, and is woken at once for that key.
+// It finds the others when it stops waiting there: after 0.2 s at first, after 2 s at most.
 func TestASlotThatIsGivenBackIsFound(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(3)
@@ -204,8 +203,8 @@ func TestASlotThatIsGivenBackIsFound(t *testing.T) {
 	})
 }
 
-// However many stays and passes it makes, a call is one: with one bound, one clock for an outage,
-// one begin and one end in the trace, and a pass is one of its tries.
+// However often it changes keys, a call is one call: it has one bound, one outage time-out, one
+// begin and one end in the trace. One pass over the keys is one of its tries.
 func TestACallForASlotHasOneBound(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(3)
@@ -245,7 +244,7 @@ func TestACallForASlotHasOneBound(t *testing.T) {
 	})
 }
 
-// Calls that wait load the masters little: each looks at some other keys between two stays.
+// Waiting calls cost the masters little: each looks at some other keys between two stays.
 func TestIdleWaitersForSlotsCostLittle(t *testing.T) {
 	const waiters, seconds = 20, 20
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -271,8 +270,8 @@ func TestIdleWaitersForSlotsCostLittle(t *testing.T) {
 	})
 }
 
-// Calls that are cancelled, and clients that close, in the middle of anything: there are never
-// more holders than keys, and in the end each key can be had.
+// Calls are cancelled, and clients close, at any moment. There are never more holders than keys,
+// and in the end each key can be acquired.
 func TestAStormForSlotsLeavesNoneBehind(t *testing.T) {
 	t.Parallel()
 	const permits = 3

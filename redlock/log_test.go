@@ -33,8 +33,7 @@ func (b *logBuffer) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// setDefaultLogger makes a buffer the program's log, of all levels, for the
-// duration of the test.
+// setDefaultLogger makes a buffer the program's log, for all levels, until the test ends.
 func setDefaultLogger(t *testing.T) *logBuffer {
 	t.Helper()
 	before := slog.Default()
@@ -44,7 +43,7 @@ func setDefaultLogger(t *testing.T) *logBuffer {
 	return log
 }
 
-// breakThings has a client meet what it warns of.
+// breakThings brings a client into all situations of which it warns.
 func breakThings(t *testing.T, s *sim, opts ...redlock.Option) {
 	t.Helper()
 	c := s.open(opts...)
@@ -55,7 +54,7 @@ func breakThings(t *testing.T, s *sim, opts ...redlock.Option) {
 	time.Sleep(time.Minute)
 }
 
-// Who has not said where to log hears of what somebody has to know.
+// A client without a logger of its own still logs warnings that somebody has to see.
 func TestWarningsGoToTheDefaultLogger(t *testing.T) {
 	inSim(t, 4, func(t *testing.T, s *sim) {
 		log := setDefaultLogger(t)

@@ -11,9 +11,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Every renewal is executed in time, and its answers are later than the command timeout.
-// What is held stays held while an answer takes less than an eighth of the TTL, and less
-// than the stall limit.
+// Every renewal is executed in time, but its answers come after the command timeout. A lock stays
+// held while an answer takes less than an eighth of the TTL and less than the stall limit.
 func TestLateAnswersLoseNoLock(t *testing.T) {
 	for _, ttl := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second} {
 		for _, late := range []time.Duration{150 * time.Millisecond, 350 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
@@ -38,8 +37,8 @@ func TestLateAnswersLoseNoLock(t *testing.T) {
 	}
 }
 
-// A renewal sets the key again where it is gone. Were it decided before all have said that, the next one would find
-// the key, whoever has had the lock meanwhile.
+// A renewal sets the key again where it is gone. If it were decided before all masters have said
+// that, the next renewal would find the key, even if another client had the lock meanwhile.
 func TestALockThatIsGoneWhereverMastersAnswerIsLostAtItsNextRenewal(t *testing.T) {
 	away := map[string]func(s *sim){
 		"none is away":         func(*sim) {},

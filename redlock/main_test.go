@@ -11,8 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// TestMain starts the masters of the examples, and fails the run when a
-// goroutine outlives the tests.
+// TestMain starts the masters of the examples, and fails the run if a goroutine outlives the tests.
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))

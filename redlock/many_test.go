@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A lower limit on what waits for a master leaves locks behind. One that spares releases alone
-// refuses the renewals of others meanwhile.
+// A lower limit on what waits for a master would leave locks behind. A limit that exempts only
+// releases would refuse the renewals of other locks meanwhile.
 func TestLocksThatAreUnlockedAtOnceLeaveNothingAndNoRenewalIsRefusedMeanwhile(t *testing.T) {
 	inSim(t, 1, func(t *testing.T, s *sim) {
 		const many, others = 30_000, 100

@@ -24,8 +24,8 @@ func lockMany(t *testing.T, c *redlock.Client, n int, opts ...redlock.LockOption
 	return locks
 }
 
-// A machine that slept finds all renewals overdue. They go out in portions that
-// the queues have room for.
+// After a machine has slept, all renewals are overdue. They go out in portions that fit into the
+// queues.
 func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -38,7 +38,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 				renewed.Add(1)
 			}
 		}})
-		// Without the guard, whose checks are scripts as renewals are.
+		// There is no guard, because its checks are scripts as renewals are.
 		c := s.open(trace, redlock.WithClock(clock), redlock.WithGuard(redlock.GuardOff), redlock.WithPool(
 			pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		locks := lockMany(t, c, 500)
@@ -60,7 +60,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 	})
 }
 
-// Close releases all of them, in portions too, with a frozen master among them.
+// Close releases many locks, in portions too, even with a frozen master.
 func TestCloseReleasesManyLocks(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -71,7 +71,7 @@ func TestCloseReleasesManyLocks(t *testing.T) {
 
 		c = s.open(redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)
-		s.Freeze(4) // which the portions wait for until it counts as down
+		s.Freeze(4) // the portions wait for it until it counts as down
 		within(t, 2*time.Second, func() { _ = c.Close() })
 		for i, m := range s.All[:4] {
 			if keys := m.Keys(); len(keys) != 2 { // the marker and the list
@@ -84,15 +84,14 @@ func TestCloseReleasesManyLocks(t *testing.T) {
 		c = s.open(redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)
 		s.Freeze(2, 3, 4)
-		// Nobody answers: a portion of 16 waits for the timeout, until the
-		// masters count as down.
+		// Nobody answers: a portion of 16 waits for the timeout, until the masters count as down.
 		within(t, 3*time.Second, func() { _ = c.Close() })
 		s.Thaw(2, 3, 4)
 	})
 }
 
-// Masters may need longer for many releases than for one. While they go on answering, nothing that
-// Close has to send them is dropped.
+// Masters may need longer for many releases than for one. While they go on answering, Close drops
+// nothing that it has to send them.
 func TestCloseWaitsForMastersThatGoOnAnswering(t *testing.T) {
 	t.Parallel()
 	inSim(t, 3, func(t *testing.T, s *sim) {
@@ -134,7 +133,7 @@ func (c *busyConn) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// One goroutine looks after all.
+// One goroutine renews all locks.
 func TestManyHeldLocksAddNoGoroutines(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()

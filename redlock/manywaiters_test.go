@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// manyWaiters are ways to wait for the key "hot" in many calls of one client. keys is for how
-// many keys a client may look at the same time, writers how many of these may keep readers out.
+// manyWaiters are ways to wait for the key "hot" in many calls of one client. keys is for how many
+// keys a client may look at once, writers how many of these may keep readers out.
 var manyWaiters = map[string]struct {
 	keys, writers int
 	lock          func(c *redlock.Client, ctx context.Context, i int) (*redlock.Lock, error)
@@ -60,8 +60,8 @@ var manyWaiters = map[string]struct {
 
 var hotKeys = []string{"hot", "slot0", "slot1", "slot2", "slot3", "slot4"}
 
-// lockAnyBehind has the first calls wait for one key each: a call for one of several looks at those
-// for which nobody waits.
+// lockAnyBehind makes the first calls wait for one key each, because a call for one of several keys
+// looks at keys for which nobody waits.
 func lockAnyBehind(ctx context.Context, c *redlock.Client, i int, all, keys []string) (*redlock.Lock, error) {
 	if i < len(all) {
 		return c.Lock(ctx, all[i])
@@ -69,7 +69,7 @@ func lockAnyBehind(ctx context.Context, c *redlock.Client, i int, all, keys []st
 	return c.LockAny(ctx, keys)
 }
 
-// A holder that renews moves the end of its lock again and again: who waits asks no oftener for that.
+// A holder that renews moves its expiry again and again. Waiters ask no more often because of it.
 func TestCallsThatWaitForARenewedLockAskFourTimesASecondAtTheMost(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		const minute = time.Minute
@@ -97,9 +97,9 @@ func TestCallsThatWaitForARenewedLockAskFourTimesASecondAtTheMost(t *testing.T) 
 	})
 }
 
-// Whatever they want, of the calls of a client that wait for a key only one asks the masters;
-// of those that want to read it one more. While a client of this library holds the key that is four
-// commands a second or fewer, and one more for each master where a writer keeps readers out.
+// Of the calls of a client that wait for a key, only one asks the masters, and one more of those
+// that want to read. While a client of this library holds the key that is at most four commands a
+// second, and one more for each master if a writer keeps readers out.
 func TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait(t *testing.T) {
 	const waiters, seconds = 2000, 20 // of virtual time
 	for name, way := range manyWaiters {
@@ -118,7 +118,7 @@ func TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait(t *testing.T) {
 						}
 					})
 				}
-				for i := range 30 { // whoever finds nobody waiting makes an attempt
+				for i := range 30 { // a call that finds nobody waiting makes an attempt
 					wait(i)
 					settle()
 				}

@@ -23,9 +23,9 @@ type MasterReport struct {
 	// Votes is whether its answers count. At GuardOff they do as long as it is
 	// connected.
 	Votes bool
-	// Grants is whether it accepts the writes of locks, as far as is known. A master that votes
-	// and does not grant is full, busy or cannot save: it still renews and releases, if it can.
-	// A lock needs a quorum that votes and grants.
+	// Grants is whether it accepts the writes of locks, as far as is known. A master that votes and
+	// does not grant is full, busy or cannot save: it still renews and releases, if it can. A lock
+	// needs a quorum that votes and grants.
 	Grants bool
 	// Why says why it does not vote, what to do about it, and until when, where that
 	// is known. It is nil if the master votes.
@@ -33,8 +33,8 @@ type MasterReport struct {
 	// Aliases are the other addresses that lead to the same server. One of all these
 	// addresses has the server's vote.
 	Aliases []string
-	// Unguarded is set if the master votes although the guard could not check everything, and
-	// says why: INFO cannot be read.
+	// Unguarded is set if the master votes although the guard could not check everything, and says
+	// why: INFO cannot be read.
 	Unguarded error
 	// ClockOffset is by how much its clock was ahead of this machine's wall clock when it was
 	// read last, a few seconds ago at the most; nil: not read yet, or GuardOff.
@@ -45,8 +45,8 @@ type MasterReport struct {
 	ClockDeviationAt time.Time
 }
 
-// Masters reports the state of each master, in the order of the URLs, as the client saw it last.
-// It asks no master and does not block.
+// Masters reports the state of each master, in the order of the URLs, as the client saw it last. It
+// asks no master and does not block.
 func (c *Client) Masters() []MasterReport {
 	if c.check(context.Background()) != nil {
 		return nil
@@ -68,15 +68,15 @@ func (c *Client) Masters() []MasterReport {
 
 const readyPoll = 5 * time.Millisecond
 
-// Ready waits until a quorum of the masters may vote, for as long as ctx allows. It does not
-// wait if that cannot help, by the rule of Lock: so many masters refuse a password or a
-// permission, or have other settings, that the others make no quorum. It waits for a master that
-// cannot be reached, because that may change.
+// Ready waits until a quorum of the masters may vote, for as long as ctx allows. It does not wait
+// if that cannot help, by the rule of Lock: so many masters refuse a password or a permission, or
+// have other settings, that the others make no quorum. It waits for a master that cannot be
+// reached, because that may change.
 //
 // Without a quorum the error is a *QuorumError that says which masters may not vote and why. It
 // matches ErrNoQuorum, and ctx's error if ctx ended first. If the client is closed, the error
-// matches ErrClosed. Locking does not need Ready: a program calls it to fail early if its
-// masters are misconfigured.
+// matches ErrClosed. Locking does not need Ready: a program calls it to fail early if its masters
+// are misconfigured.
 func (c *Client) Ready(ctx context.Context) error {
 	if err := c.check(ctx); err != nil {
 		return fmt.Errorf("redlock: ready: %w", err)
@@ -135,9 +135,9 @@ type Stats struct {
 	Need    int          // masters that make a quorum
 	Masters []pool.Stats // the connections, in the order of the URLs
 
-	// FencingTokens counts the acquisitions and adoptions that were given a fencing token so
-	// far, including those that failed afterwards. FencingRaises counts those of them that took
-	// a second round trip for it.
+	// FencingTokens counts the acquisitions and adoptions that were given a fencing token so far,
+	// including those that failed afterwards. FencingRaises counts those of them that took a second
+	// round trip for it.
 	FencingTokens uint64
 	FencingRaises uint64
 

@@ -11,8 +11,7 @@ import (
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
-// A program that fails at its start where its masters are misconfigured, and not
-// with its first lock.
+// A program fails at its start if its masters are misconfigured, and not with its first lock.
 func ExampleClient_Ready() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -29,7 +28,7 @@ func ExampleClient_Ready() {
 	// Output: a quorum may vote
 }
 
-// Why masters do not vote: here a second client has another MaxTTL than the fleet.
+// Masters says why masters do not vote: here a second client has another MaxTTL than the fleet.
 func ExampleClient_Masters() {
 	urls, stop, err := redlocktest.Run(3)
 	if err != nil {
@@ -66,8 +65,8 @@ func ExampleClient_Masters() {
 	// the settings of this client are wrong: true
 }
 
-// A new fleet, which then votes at once. A script that sets up masters does this, or an
-// operator; a program's start does not.
+// A new fleet votes at once after Init. An operator or a script that sets up masters calls it; a
+// program's start does not.
 func ExampleClient_Init() {
 	urls, stop, err := redlocktest.Run(3)
 	if err != nil {
@@ -89,8 +88,8 @@ func ExampleClient_Init() {
 	// Output: <nil>
 }
 
-// The longest TTL of a fleet is changed while no client holds a lock. Then the
-// masters keep from voting until what was locked under the old one has expired.
+// The longest TTL of a fleet is changed while no client holds a lock. Then the masters do not vote
+// until every lock with the old one has expired.
 func ExampleClient_InitForce() {
 	urls, stop, err := redlocktest.Run(3)
 	if err != nil {

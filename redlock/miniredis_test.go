@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// miniredisURLs starts masters that say to INFO that they do not have the section.
+// miniredisURLs starts masters that answer INFO with an error: they do not have the section.
 func miniredisURLs(t *testing.T, n int) (urls []string, masters []*miniredis.Miniredis) {
 	t.Helper()
 	for range n {
@@ -38,7 +38,7 @@ func openPlain(t *testing.T, urls []string, opts ...redlock.Option) *redlock.Cli
 	return client
 }
 
-// Programs test on plain miniredis: its masters vote unguarded, and say so.
+// Programs use plain miniredis in tests: its masters vote unguarded, and the report says so.
 func TestPlainMiniredisServesAllKindsOfLocks(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		urls, masters := miniredisURLs(t, n)
@@ -116,7 +116,7 @@ func TestPlainMiniredisServesAllKindsOfLocks(t *testing.T) {
 	}
 }
 
-// Strict refuses masters that cannot be identified, and says what is missing.
+// GuardStrict refuses masters that cannot be identified, and says what is missing.
 func TestPlainMiniredisIsNoMasterForStrict(t *testing.T) {
 	urls, _ := miniredisURLs(t, 1)
 	client := openPlain(t, urls, redlock.WithGuard(redlock.GuardStrict), redlock.WithLogger(nil))
@@ -127,7 +127,7 @@ func TestPlainMiniredisIsNoMasterForStrict(t *testing.T) {
 	}
 }
 
-// Any other text passes, such as that of a proxy whose server is away for a moment.
+// Any other refusal may pass, such as the error of a proxy whose server is away for a moment.
 func TestAnotherRefusalOfINFOIsAskedAgain(t *testing.T) {
 	urls, masters := miniredisURLs(t, 1)
 	var refused atomic.Bool

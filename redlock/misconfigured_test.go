@@ -22,8 +22,8 @@ func (s *sim) openAsNobody(n int, opts ...redlock.Option) *redlock.Client {
 	return s.openAt(urls, opts...)
 }
 
-// Nobody is kept waiting for what only somebody who changes a configuration can
-// mend. Nor is it called an outage of the masters.
+// No call waits for something that only a change of a configuration can repair. The error does not
+// call it an outage of the masters.
 func TestNeitherLockNorReadyWaitsWhereThatCannotHelp(t *testing.T) {
 	lock := func(opts ...redlock.LockOption) func(c *redlock.Client, ctx context.Context) error {
 		return func(c *redlock.Client, ctx context.Context) error { _, err := c.Lock(ctx, "key", opts...); return err }
@@ -64,7 +64,7 @@ func TestNeitherLockNorReadyWaitsWhereThatCannotHelp(t *testing.T) {
 	})
 }
 
-// Nothing is known of the masters then, so nobody is sent to look at them.
+// Nothing is known of the masters yet, so the error does not send anybody to look at them.
 func TestAnAttemptSaysWhatAFirstConnectionWaitsForAndNotThatTheMasterIsDown(t *testing.T) {
 	for text, blocks := range map[string]pool.Option{
 		"waiting for credentials": pool.WithCredentials(func(ctx context.Context) (string, string, error) {
@@ -96,7 +96,7 @@ func TestAnAttemptSaysWhatAFirstConnectionWaitsForAndNotThatTheMasterIsDown(t *t
 	}
 }
 
-// Credentials that are asked for at every dial may be others by then.
+// Credentials are asked for at every dial, so they may be others by then.
 func TestLockWaitsForCredentialsThatMayChange(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		began := time.Now()
@@ -114,8 +114,8 @@ func TestLockWaitsForCredentialsThatMayChange(t *testing.T) {
 	})
 }
 
-// With two of five misconfigured a quorum can be had again once a third master
-// that is down is back, so that is waited for.
+// With two of five masters misconfigured and a third one down, there is a quorum again once the
+// third is back. So the call waits for it.
 func TestLockAndReadyWaitWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.openAsNobody(2)

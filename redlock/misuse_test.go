@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// callsOf are the calls of a client that return an error.
+// callsOf returns the calls of a client that return an error.
 func callsOf(c *redlock.Client) map[string]func(ctx context.Context) error {
 	of := func(_ *redlock.Lock, err error) error { return err }
 	nothing := func(context.Context) error { return nil }

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// setOn sets a key on some masters, for so long.
+// setOn sets a key on some masters, with a TTL.
 func (s *sim) setOn(key, value string, ttl time.Duration, which ...int) {
 	s.T.Helper()
 	for _, i := range which {
@@ -23,8 +23,8 @@ func (s *sim) setOn(key, value string, ttl time.Duration, which ...int) {
 	}
 }
 
-// A call that does not wait makes its attempt again where the votes were split, and nobody can have
-// the lock. To all who are told of attempts that is one.
+// A call that does not wait repeats its attempt if the votes were split and nobody can have the
+// lock. Traces and results count the repetitions as one attempt.
 func TestATryWhoseVotesWereSplitIsMadeAgain(t *testing.T) {
 	const before = 3 * away // until others have rolled back: longer than the attempt and the question who holds the key take
 	for name, test := range map[string]struct {
@@ -80,7 +80,7 @@ func TestATryWhoseVotesWereSplitIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Of some that ask for a free key in one moment somebody gets it, however they split the votes.
+// If several clients try a free key at one moment, one of them gets it, however the votes split.
 func TestOfSeveralTriesInOneMomentOneSucceeds(t *testing.T) {
 	const clients, rounds = 5, 40
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -123,7 +123,7 @@ func TestOfSeveralTriesInOneMomentOneSucceeds(t *testing.T) {
 	})
 }
 
-// A loop of TryLock takes no turns from those who wait.
+// A loop of TryLock does not overtake waiters.
 func TestALoopOfTriesLetsThoseWhoWaitGoFirst(t *testing.T) {
 	inUnguardedFarSim(t, 5, func(t *testing.T, s *sim) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -164,8 +164,8 @@ func TestALoopOfTriesLetsThoseWhoWaitGoFirst(t *testing.T) {
 	})
 }
 
-// Nor does it overtake the calls of its own client. What the pilot says is in its error, and an
-// outage is told as such.
+// TryLock does not overtake calls of its own client. Its error has what the pilot says, and reports
+// an outage as an outage.
 func TestATryLeavesAKeyToCallsOfItsClientThatWait(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -195,7 +195,7 @@ func TestATryLeavesAKeyToCallsOfItsClientThatWait(t *testing.T) {
 	})
 }
 
-// five keys: of one, of a set of them, and of any of them, calls that wait and that do not.
+// five keys: calls lock one of them, all as a set, or any of them, with and without waiting.
 var five = []string{"key", "other", "third", "fourth", "fifth"}
 
 // tries are all calls that do not wait.
@@ -222,7 +222,7 @@ func tries() map[string]func(c *redlock.Client, ctx context.Context, opts ...red
 	return calls
 }
 
-// A call that does not wait takes no longer than the masters' timeout, whatever it does in it.
+// A call that does not wait takes no longer than the masters' timeout, whatever it does.
 func TestATryTakesTheMastersTimeoutAtTheMost(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for name, try := range tries() {

@@ -9,8 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Every row of the rules of errors: what is done to a lock, and exactly which
-// sentinels the next operations match.
+// Each row says what happens to a lock, and exactly which sentinels the next operations match.
 func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	unlocked := []error{redlock.ErrNotHeld, redlock.ErrUnlocked}
@@ -21,8 +20,8 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts    []redlock.LockOption
 		happens func(s *sim, c *redlock.Client, l *redlock.Lock)
-		// What each operation matches, as the first one after what happened;
-		// nil: it succeeds.
+		// These are what each operation matches, as the first one after the event; nil: it
+		// succeeds.
 		extend, verify, unlock, handOver []error
 		// The cause of the lock's context at the end.
 		cause []error

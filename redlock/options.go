@@ -107,8 +107,8 @@ func (o *lockOptions) validate(c *clientOptions) error {
 	return nil
 }
 
-// leastPart bounds the validity of a lock, which must be at least TTL/leastPart. With less, a
-// lock would cost many renewals and be of little use.
+// leastPart bounds the validity of a lock, which must be at least TTL/leastPart. With less, a lock
+// would cost many renewals and be of little use.
 const leastPart = 4
 
 // enough says which TTL leaves enough validity, for the error of a shorter one.
@@ -152,9 +152,9 @@ func WithTries(n int) LockOption {
 }
 
 // WithBackoff sets the pause after an attempt that failed; attempts count from 1. The call then
-// polls and does not queue up. A negative pause means no pause. f must be safe for concurrent
-// use. Without this option a polling call pauses for a random time in [50 ms, 250 ms). While
-// there is no quorum the pause doubles, up to a second, and ends when a quorum begins to vote.
+// polls and does not queue up. A negative pause means no pause. f must be safe for concurrent use.
+// Without this option a polling call pauses for a random time in [50 ms, 250 ms). While there is no
+// quorum the pause doubles, up to a second, and ends when a quorum begins to vote.
 func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if f == nil {
@@ -179,10 +179,10 @@ func WithWait(d time.Duration) LockOption {
 	})
 }
 
-// WithOwner puts a name into the token, so that others can see who holds the lock. A client's
-// name is also in the queues of the locks that it waits for. It has no influence on who gets a
-// lock. It has 1 to 64 bytes of printable ASCII without spaces and colons. By default it is
-// user@host/pid, as far as the process can tell.
+// WithOwner puts a name into the token, so that others can see who holds the lock. A client's name
+// is also in the queues of the locks that it waits for. It has no influence on who gets a lock. It
+// has 1 to 64 bytes of printable ASCII without spaces and colons. By default it is user@host/pid,
+// as far as the process can tell.
 func WithOwner(name string) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := token.CheckOwner(name); err != nil {
@@ -233,9 +233,9 @@ func WithClock(c drift.Clock) Option {
 }
 
 // WithOutageWait sets how long a call that waits goes on without a quorum: 0 to 1 hour, 3 s by
-// default. If a quorum votes again when the time is over, the call makes one more attempt. With
-// 0 the call ends with the first attempt that finds no quorum. The same holds if so many masters
-// are misconfigured that the others make no quorum: waiting does not repair them.
+// default. If a quorum votes again when the time is over, the call makes one more attempt. With 0
+// the call ends with the first attempt that finds no quorum. The same holds if so many masters are
+// misconfigured that the others make no quorum: waiting does not repair them.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }

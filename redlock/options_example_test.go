@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Masters over TLS, with an ACL user whose password changes.
+// The masters use TLS, with an ACL user whose password changes.
 func ExampleWithPool() {
 	roots := x509.NewCertPool()
 	pem, err := os.ReadFile("/etc/redis/ca.pem")
@@ -41,7 +41,7 @@ func ExampleWithPool() {
 	defer client.Close()
 }
 
-// What is the same for all clients of a fleet, in one place.
+// These options are the same for all clients of a fleet, in one place.
 func ExampleWithGuard() {
 	fleet := []redlock.Option{
 		redlock.WithGuard(redlock.GuardStrict),
@@ -58,7 +58,7 @@ func ExampleWithGuard() {
 	defer client.Close()
 }
 
-// A hold that nobody may have for longer than a minute, however it is renewed.
+// Nobody may have this hold for longer than a minute, however it is renewed.
 func ExampleWithRenewal() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -76,7 +76,7 @@ func ExampleWithRenewal() {
 	// Output: held, and not for longer than 1m0s
 }
 
-// Polling instead of waiting to be woken: five attempts, with growing pauses.
+// This call polls instead of waiting to be woken: five attempts, with growing pauses.
 func ExampleWithTries() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -99,7 +99,7 @@ func ExampleWithTries() {
 	// Output: true with pauses after 4
 }
 
-// Another program goes on to hold the lock by its token, also when this one has ended.
+// Another program continues to hold the lock by its token, even after this one has ended.
 func ExampleWithUnlockOnly() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {
@@ -127,7 +127,7 @@ func ExampleWithUnlockOnly() {
 	// Output: upload:7 is still held
 }
 
-// First come, first served among all who ask for it.
+// All callers that ask for it are served first come, first served.
 func ExampleWithFairness() {
 	client, err := redlock.Open(masterURLs, redlock.WithFairness())
 	if err != nil {

@@ -70,7 +70,7 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 		{redlock.WithClockError(900 * time.Millisecond), []string{"no TTL up to WithMaxTTL(1s) leaves a quarter: raise it, or lower "}, []redlock.Option{redlock.WithStrict(), redlock.WithMaxTTL(time.Second), redlock.WithTTL(time.Second)}},
 		{redlock.WithDrift(drift.Policy{Factor: 0.5}), []string{"redlock: WithTTL: 20ms"}, []redlock.Option{strict, short}},
 		{redlock.WithDrift(drift.Policy{Floor: 16 * time.Millisecond}), []string{"redlock: WithTTL: 20ms leaves a validity of 4ms after a clock drift of 16ms: want 22ms or more"}, []redlock.Option{short}},
-		// The range that is possible: never one whose end lies before its beginning.
+		// The error gives a possible range: never one whose end lies before its beginning.
 		{strict, []string{"redlock: WithMaxTTL: 500ms: want 1s to 24h0m0s with GuardStrict"}, []redlock.Option{redlock.WithMaxTTL(500 * time.Millisecond), short}},
 		{strict, []string{"redlock: WithTTL: 20ms: want 1s to 2s with GuardStrict"}, []redlock.Option{redlock.WithMaxTTL(2 * time.Second), short}},
 		{strict, []string{"redlock: WithTTL: 3s is above WithMaxTTL: want 1s to 2s"}, []redlock.Option{redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(3 * time.Second)}},

@@ -15,12 +15,11 @@ import (
 
 const optionsPage = "../docs/reference/options.md"
 
-// optionRow is a row of the page's tables: the option, its default, its range, and
-// whether all clients need the same.
+// optionRow is a row of the page's tables: the option, its default, its range, and whether all
+// clients need the same.
 var optionRow = regexp.MustCompile("^\\| `((?:redlock|pool)\\.With\\w+)\\([^`]*\\)` \\| ([^|]*) \\| ([^|]*) \\| ([^|]*) \\|$")
 
-// optionRows gives the rows of the page by option. The key is in the name: the
-// section that the option stands in, then the option.
+// optionRows gives the rows of the page by option. Each row begins with its section.
 func optionRows(t *testing.T) map[string][]string {
 	t.Helper()
 	rows, section := make(map[string][]string), ""
@@ -130,7 +129,7 @@ func TestOptionsPageHasTheRangesOfTheErrors(t *testing.T) {
 	}
 }
 
-// rangeOf are the numbers and durations that an error wants, as the page writes them.
+// rangeOf returns the numbers and durations that an error wants, as the page writes them.
 func rangeOf(err error) []string {
 	_, want, _ := strings.Cut(err.Error(), "want ")
 	var ends []string
@@ -146,7 +145,7 @@ func rangeOf(err error) []string {
 	return ends
 }
 
-// opened is the error of a client with the options.
+// opened returns the error of a client with the options.
 func opened(opts ...redlock.Option) error {
 	client, err := redlock.Open(someURLs, opts...)
 	if err == nil {
@@ -155,7 +154,7 @@ func opened(opts ...redlock.Option) error {
 	return err
 }
 
-// pooled is the error of a pool with the option.
+// pooled returns the error of a pool with the option.
 func pooled(opt pool.Option) error {
 	p, err := pool.New(someURLs, opt)
 	if err == nil {
@@ -164,7 +163,7 @@ func pooled(opt pool.Option) error {
 	return err
 }
 
-// plainDuration is a duration as the page writes it: 24h0m0s is "24 h".
+// plainDuration formats a duration as the page writes it: 24h0m0s is "24 h".
 func plainDuration(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -182,7 +181,7 @@ func plainDuration(d time.Duration) string {
 	}
 }
 
-// plainNumber is a number as the page writes it: 65536 is "65,536".
+// plainNumber formats a number as the page writes it: 65536 is "65,536".
 func plainNumber(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// No marker tells lists of the same length apart. It is told once, and takes no vote.
+// Markers do not distinguish lists of the same length. The client logs it once, and all vote.
 func TestAnotherListOfTheSameLengthIsToldOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		urls func(all []string) []string

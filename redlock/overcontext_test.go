@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// An endingContext is over from some look at it on, and interrupts nothing: as one that ends just
-// after a call has decided what to return.
+// An endingContext ends at a certain look at it, and interrupts nothing, like a context that ends
+// just after a call has decided what to return.
 type endingContext struct {
 	context.Context
 	looks int
@@ -23,11 +23,11 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Whatever a call returns without success, its error says that its context is over, if it is.
+// If the context of a failed call has ended, the error says so, whatever else it says.
 func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 	nothing := func(context.Context) error { return nil }
 	type call = func(c *redlock.Client, l *redlock.Lock, ctx context.Context) error
-	// begun are the calls that look at the context before they begin: it is over after that.
+	// begun are the calls that look at the context before they begin: it ends after that.
 	begun := map[string]call{
 		"Acquire": func(c *redlock.Client, _ *redlock.Lock, ctx context.Context) error {
 			_, err := c.Semaphore("key", 1).Acquire(ctx, redlock.WithTries(1))
@@ -90,7 +90,7 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 					inSim(t, 5, func(t *testing.T, s *sim) {
 						c := s.open(redlock.WithOutageWait(0))
 						l := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
-						if name == one.name || name == "Do" { // nor does anything of this client stand in the way
+						if name == one.name || name == "Do" { // so that nothing of this client is in the way
 							unlock(t, l)
 						}
 						happens(s)
@@ -113,7 +113,7 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 	}
 }
 
-// The end of WithWait is one of a context, too, and hides no other.
+// The end of WithWait is the end of a context, too, and does not hide another one.
 func TestACallWhoseWaitIsOverSaysSo(t *testing.T) {
 	for situation, happens := range map[string]func(s *sim){
 		"taken":     func(s *sim) { s.do("SET", "key", foreign) },
@@ -138,7 +138,7 @@ func TestACallWhoseWaitIsOverSaysSo(t *testing.T) {
 	}
 }
 
-// The unlock belongs to the call.
+// The unlock is a part of the call.
 func TestACallWhoseUnlockEndsItsContextSaysSo(t *testing.T) {
 	for name, do := range dos {
 		inSim(t, 5, func(t *testing.T, s *sim) {

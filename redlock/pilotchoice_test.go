@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Package internal/quorum chooses. These tests are about what a client tells it.
+// Package internal/quorum chooses the pilot. These tests check what a client reports to it.
 
-// Until a pilot has answered, who waits does so at another master, long before the
-// connection counts as stalled.
+// Until a silent pilot has answered, waiters wait at another master, long before the connection
+// counts as stalled.
 func TestASilentPilotIsPassedOverUntilItAnswers(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		queue := queueKey("key")
@@ -25,7 +25,7 @@ func TestASilentPilotIsPassedOverUntilItAnswers(t *testing.T) {
 		}
 		s.All[pilot].Thaw()
 		settle()
-		s.Ask(pilot, "DEL", queue) // what is there from before
+		s.Ask(pilot, "DEL", queue) // remove what is there from before
 		time.Sleep(time.Second)
 		if got := s.members(pilot, queue); len(got) != 1 {
 			t.Errorf("the pilot has answered, and in its queue are %q", got)
@@ -46,7 +46,7 @@ func TestAMasterThatMayNotVoteIsNoPilot(t *testing.T) {
 		unlock(t, held)
 		held = q.mustHave(t)
 		s.All[pilot].FlushAll()
-		unlock(t, mustLock(t, c, "other"))                    // by which the client learns of it
+		unlock(t, mustLock(t, c, "other"))                    // here the client learns of it
 		s.Ask(pilot, "SET", "key", "another's", "PX", 60_000) // a free key would be asked for at once
 		q = s.queue(c, "key")
 		if here, others := s.members(pilot, queue), s.queuesBeside(pilot, queue); len(here) != 0 || others != 1 {

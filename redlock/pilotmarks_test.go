@@ -13,17 +13,17 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A slowLine is how one client reaches the masters: what one of them says comes
-// late, and it may be cut off.
+// A slowLine is one client's connection to the masters: the answers of one master come late, and it
+// may be cut off.
 type slowLine struct {
 	s    *sim
 	addr string        // of the slow master
-	late time.Duration // how much its answers are
+	late time.Duration // how late its answers are
 
 	mu    sync.Mutex // guards what follows
 	off   bool
 	conns []net.Conn // to the slow master, those that were closed too
-	cuts  int        // so many questions more are cut off before the answer
+	cuts  int        // how many more requests are cut off before the answer
 
 	cutting sync.WaitGroup
 }
@@ -65,7 +65,7 @@ type lateConn struct {
 	line *slowLine
 }
 
-// Write looks for the question of one who waits.
+// Write looks for the request of a waiter.
 func (c *lateConn) Write(p []byte) (int, error) {
 	l := c.line
 	l.mu.Lock()
@@ -86,7 +86,7 @@ func (c *lateConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pilotOf is the master at which a key's queue is.
+// pilotOf returns the master that keeps a key's queue.
 func (s *sim) pilotOf(key string) int {
 	s.T.Helper()
 	c := s.open()
@@ -98,8 +98,8 @@ func (s *sim) pilotOf(key string) int {
 	return pilot
 }
 
-// A pilot that is lost while it is asked is the pilot again once it is back: who
-// waits would else stay in a queue that nobody else sees.
+// A pilot whose connection is lost during a request is the pilot again once it is back. Otherwise
+// its waiters would stay in a queue that nobody else sees.
 func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -167,8 +167,8 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 	})
 }
 
-// A client that was called while it could not be reached has lost its entry: it
-// comes back to where it was, not behind those who came later.
+// A client that was called while it could not be reached has lost its entry. It comes back to its
+// old position, not behind clients that came later.
 func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
@@ -196,7 +196,7 @@ func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 	})
 }
 
-// A refusal is asked about again after a second, on the same connection.
+// After a refusal the pilot is asked again a second later, on the same connection.
 func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		queue := queueKey("key")
@@ -218,7 +218,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 	})
 }
 
-// Where no master lets anybody queue, who waits polls, and releases reach every master.
+// If no master lets anybody queue, waiters poll, and releases reach every master.
 func TestWhereEveryMasterRefusesItsQueueWaitersPoll(t *testing.T) {
 	for _, k := range []kind{one, reader} {
 		t.Run(k.name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestWhereEveryMasterRefusesItsQueueWaitersPoll(t *testing.T) {
 	}
 }
 
-// queuesBeside is how many masters but one have members in a queue.
+// queuesBeside counts the masters, except one, that have members in a queue.
 func (s *sim) queuesBeside(but int, queue string) (n int) {
 	for i := range s.All {
 		if i != but && len(s.members(i, queue)) > 0 {

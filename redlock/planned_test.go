@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A hold that ends as it was asked to is over for its holder as any other, and no
-// loss for whoever watches. How it ended is said once and for all.
+// A hold that ends as its options say has ended for its holder as any other, but logs and metrics
+// do not count it as a loss. The way it ended does not change later.
 func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 	const expired, taken, unreachable = redlock.ReasonExpired, redlock.ReasonTaken, redlock.ReasonUnreachable
 	renewal := redlock.WithRenewal
@@ -34,7 +34,7 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 		{"masters that freeze", redlock.WithTTL(5 * time.Second), func(s *sim) { s.Freeze(0, 1, 2) }, false, unreachable},
 		{"masters that forget", redlock.WithTTL(5 * time.Second), func(s *sim) { s.do("FLUSHALL") }, false, expired},
 		{"a thief", redlock.WithTTL(5 * time.Second), func(s *sim) { s.do("SET", "key", "thief") }, false, taken},
-		// Of any three answers, which decide it, at least one says so.
+		// Any three answers decide this, and at least one of them says so.
 		{"a thief on three, and the others forget", redlock.WithTTL(5 * time.Second), func(s *sim) {
 			s.do("FLUSHALL")
 			for i := range 3 {
@@ -78,7 +78,7 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 					t.Errorf("the log says:\n%s", log)
 				}
 
-				// Everything is well again: the lock stays lost.
+				// All masters work again: the lock stays lost.
 				s.Thaw(0, 1, 2)
 				for i, m := range s.All {
 					if !m.Up() {

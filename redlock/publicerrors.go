@@ -22,8 +22,8 @@ func (c *Client) failureError(f *quorum.Failure) error {
 	return c.quorumError(f) // each caller's error is its own
 }
 
-// endedBy returns the error of a call that has failed. If the call's context has ended by then,
-// the error also matches the context's error. endedBy may change err: it must be the call's own.
+// endedBy returns the error of a call that has failed. If the call's context has ended by then, the
+// error also matches the context's error. endedBy may change err: it must be the call's own.
 func endedBy(ctx context.Context, err error) error {
 	cause := ctx.Err()
 	if err == nil || cause == nil || errors.Is(err, cause) {
@@ -57,9 +57,9 @@ func (c *Client) quorumError(f *quorum.Failure) *QuorumError {
 	return e
 }
 
-// judged replaces a master's answer by the guard's judgment of the master, if the answer could
-// not have counted: the answer of a cluster member, for example, is not the cause. It does so
-// for a master that was not awaited, too.
+// judged replaces a master's answer by the guard's judgment of the master, if the answer could not
+// have counted: the answer of a cluster member, for example, is not the cause. It does so for a
+// master that was not awaited, too.
 func (c *Client) judged(f *quorum.Failure, p quorum.Part) quorum.Part {
 	if p.Err == nil && (p.Held == nil || f.Kind != quorum.NoQuorum) {
 		return p // it agreed, or another has the lock

@@ -24,7 +24,7 @@ type queuer struct {
 	took   time.Duration
 }
 
-// queue has a client wait for a key, and returns once it does.
+// queue makes a client wait for a key, and returns once it waits.
 func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, key, opts...) })
 }
@@ -66,7 +66,7 @@ func (q *queuer) mustHave(t *testing.T) *redlock.Lock {
 	return q.lock
 }
 
-// queues is the entries of all advisory queues, by master.
+// queues returns the entries of a key's queue on each master.
 func (s *sim) queues(key string) (all [][]string) {
 	s.T.Helper()
 	for i, m := range s.All {
@@ -79,10 +79,10 @@ func (s *sim) queues(key string) (all [][]string) {
 	return all
 }
 
-// queueKey is where a key's pilot has the queue.
+// queueKey is the key of the queue on a key's pilot.
 func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
-// pilot is the master where somebody waits for the key.
+// pilot returns the master where somebody waits for the key.
 func (s *sim) pilot(key string) int {
 	s.T.Helper()
 	for i, entries := range s.queues(key) {
@@ -94,7 +94,7 @@ func (s *sim) pilot(key string) int {
 	return 0
 }
 
-// The prefix and the key have one limit together, up to which everything works.
+// The prefix and the key have a common limit, up to which everything works.
 func TestThePrefixAndTheKeyHaveOneLimit(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		prefix := redlock.WithKeyPrefix(strings.Repeat("p", 1020))
@@ -114,8 +114,7 @@ func TestThePrefixAndTheKeyHaveOneLimit(t *testing.T) {
 	})
 }
 
-// freeze has clients stand first in the queue of a key that hear their calls and do not act on
-// them.
+// freeze puts clients first in the queue of a key that receive their calls and do not act on them.
 func (s *sim) freeze(key string, n int) {
 	s.T.Helper()
 	pilot := s.pilot(key)
@@ -134,7 +133,7 @@ func (s *sim) freeze(key string, n int) {
 	}
 }
 
-// Who has waited for long looks seldom, and hears of all that happens no later for it.
+// A waiter that has waited long looks seldom, but it notices every event as early as a new one.
 func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -183,7 +182,7 @@ func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 		})
 		time.Sleep(3 * time.Second)
 
-		// Frozen waiters cost 340 ms each at the most, on average.
+		// Each frozen waiter costs at most 340 ms, on average.
 		for _, n := range []int{1, 2, 10} {
 			rounds := 40 / n
 			if n == 1 { // the mean of so few pauses is a matter of chance
@@ -207,7 +206,7 @@ func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 	})
 }
 
-// Masters that are silent are no answer to who holds the key: an outage is told as such.
+// Silent masters do not say who holds the key: the call reports an outage.
 func TestAMajorityThatFreezesEndsALongWait(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// mustBeWoken fails unless the lock is had without a timer.
+// mustBeWoken fails unless the lock is acquired without waiting for a timer.
 func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 	t.Helper()
 	within(t, soon, func() {
@@ -120,7 +120,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	}
 }
 
-// allKeys is what each master has.
+// allKeys returns the keys of each master.
 func (s *sim) allKeys() (all []string) {
 	synctest.Wait()
 	for _, m := range s.All {

@@ -9,8 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A pilot that has lost its data grants what it is asked for alone, and that is
-// no vote.
+// A pilot that has lost its data grants every request, but that is no vote.
 func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 	for _, k := range []kind{one, all} {
 		t.Run(k.name, func(t *testing.T) {
@@ -44,9 +43,9 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 	}
 }
 
-// In strict the holder's lease keeps others out when its keys are gone. A set that waits is
-// not told which key the lease is of. It does not ask again and again: it looks, as while a
-// key is taken.
+// With GuardStrict the holder's lease keeps others out when its keys are gone. The answer does not
+// tell a waiting set which key is leased. The set does not ask again and again: it looks, as while
+// a key is taken.
 func TestASetThatMeetsALeaseWaits(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		s.opts = append(s.opts, redlock.WithStrict(), redlock.WithTTL(time.Minute))
@@ -65,7 +64,7 @@ func TestASetThatMeetsALeaseWaits(t *testing.T) {
 		if q.has() {
 			t.Fatal("it has what is leased to another")
 		}
-		// One look and one attempt at a pilot each 50 to 250 ms, and sometimes at all masters.
+		// Every 50 to 250 ms it looks and asks a pilot once, and sometimes it asks all masters.
 		if n := asked() - before; n > 300 {
 			t.Errorf("%d questions in 5s", n)
 		}

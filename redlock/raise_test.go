@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// The fences that are to be raised have given more since.
+// The masters have given higher fences since the first round.
 func TestASecondRoundThatComesTooLateIsAFailure(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing(), redlock.WithTrace(&redlock.Trace{Node: func(n redlock.NodeInfo) {

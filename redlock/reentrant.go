@@ -9,12 +9,12 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// WithReentrancy lets a call lock what its context already holds. Without it such a call is
-// refused with ErrReentrant. With it the call returns a further handle on the same hold, and
-// asks no master. Only if it wants a longer TTL than the hold has, the hold is extended to that
-// TTL, and renewed with it from then on. The call that acquired the hold decides whether and how
-// it is renewed. The keys must be the same: a call that names other keys beside one that the
-// context holds is refused.
+// WithReentrancy lets a call lock what its context already holds. Without it such a call is refused
+// with ErrReentrant. With it the call returns a further handle on the same hold, and asks no
+// master. Only if it wants a longer TTL than the hold has, the hold is extended to that TTL, and
+// renewed with it from then on. The call that acquired the hold decides whether and how it is
+// renewed. The keys must be the same: a call that names other keys beside one that the context
+// holds is refused.
 //
 // The key is released by the Unlock of the last handle, whichever that is. A
 // handle's context ends with the handle, and with the loss of the hold.
@@ -44,8 +44,8 @@ func (e *sharedHoldError) Error() string {
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 
-// reenterFor returns the result of a call for wanted, if the context carries a hold on one of
-// its keys. Otherwise both results are nil.
+// reenterFor returns the result of a call for wanted, if the context carries a hold on one of its
+// keys. Otherwise both results are nil.
 func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 	if ctx.Value(holdsKey{}) == nil {
 		return nil, nil
@@ -62,9 +62,9 @@ func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 	return nil, nil
 }
 
-// reenter returns the result of a call for wanted under a context that carries outer, a hold on
-// one of its keys: an error if the call did not ask for reentrancy, else a further handle. Both
-// are nil if the hold has ended meanwhile; wanted is then as it was.
+// reenter returns the result of a call for wanted under a context that carries outer, a hold on one
+// of its keys: an error if the call did not ask for reentrancy, else a further handle. Both are nil
+// if the hold has ended meanwhile; wanted is then as it was.
 func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *Lock) (*Lock, error) {
 	began := c.stopwatch()
 	again := wanted.sibling()

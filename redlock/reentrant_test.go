@@ -23,7 +23,7 @@ func again(t *testing.T, c *redlock.Client, l *redlock.Lock, opts ...redlock.Loc
 	return inner
 }
 
-// asked is how many commands all masters have executed.
+// asked returns how many commands all masters have executed.
 func (s *sim) asked() (n int) {
 	synctest.Wait()
 	for _, m := range s.All {
@@ -34,8 +34,8 @@ func (s *sim) asked() (n int) {
 	return n
 }
 
-// questions is how many commands about locks the masters are sent a second, for so long. Each
-// subscription costs a PING a second beside.
+// questions returns how many commands about locks the masters get per second, measured for d. Each
+// subscription costs one more PING a second.
 func (s *sim) questions(d time.Duration) float64 {
 	count := func() (n int) {
 		for _, m := range s.All {
@@ -87,7 +87,7 @@ func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 		c := s.open(redlock.WithTrace(&redlock.Trace{Lost: func(*redlock.Lock, *redlock.LostError) { lost.Add(1) }}))
 		outer := mustLock(t, c, "key")
 		inner := again(t, c, outer)
-		late := again(t, c, inner) // whose context is asked for after the loss
+		late := again(t, c, inner) // its context is first used after the loss
 		left := again(t, c, outer)
 		unlock(t, left)
 		wantExactly(t, context.Cause(left.Context()), redlock.ErrUnlocked) // first asked for now
@@ -114,7 +114,7 @@ func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 	})
 }
 
-// What a context carried and lost is no reason to refuse: the key may be free.
+// A lost hold in the context is no reason to refuse: the key may be free.
 func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 	for name, opts := range map[string][]redlock.LockOption{
 		"with reentrancy": {redlock.WithReentrancy()}, "without": nil,
@@ -134,7 +134,7 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 					t.Error(err)
 				}
 				unlock(t, fresh)
-				// Under the context itself, which has ended, nothing is tried.
+				// Under the context itself, which has ended, no attempt is made.
 				_, err := c.TryLock(outer.Context(), "key", opts...)
 				wantExactly(t, err, context.Canceled)
 				wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
@@ -144,8 +144,8 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 	}
 }
 
-// The masters have forgotten the hold, which shows when it is extended for an
-// inner call: that then acquires by itself.
+// The masters have forgotten the hold, which shows when an inner call extends it. The inner call
+// then acquires by itself.
 func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -166,7 +166,7 @@ func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
 	})
 }
 
-// An unlocked handle lets nobody in, though others hold on.
+// An unlocked handle lets nobody in, even if other handles are still held.
 func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -176,7 +176,7 @@ func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
 		unlock(t, outer)
 		_, err := c.TryLock(carried, "key", redlock.WithReentrancy())
 		wantExactly(t, err, redlock.ErrTaken)
-		// The handle inside it does, also for what was nested in between.
+		// The inner handle lets calls in, also for what was nested in between.
 		third := again(t, c, inner)
 		unlock(t, inner)
 		unlock(t, third)
@@ -222,8 +222,8 @@ func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
 	})
 }
 
-// A renewal is sent with the shorter TTL, and the TTL is raised before its answers
-// come. They must not count for the longer TTL (S2).
+// A renewal is sent with the shorter TTL, and the TTL is raised before the answers come. They must
+// not count for the longer TTL (S2).
 func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -311,8 +311,7 @@ func TestDoNestsAndTellsTheLossInside(t *testing.T) {
 	})
 }
 
-// Handles come and go from many goroutines; the key is there exactly as long as
-// one is.
+// Many goroutines take and unlock handles; the key exists exactly as long as any handle is held.
 func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 	t.Parallel()
 	inSim(t, 3, func(t *testing.T, s *sim) {
@@ -352,7 +351,8 @@ func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 	})
 }
 
-// Who locks again with the outer context waits for oneself, and is told with which it works.
+// A call that locks again with the outer context waits for its own client. The error says which
+// context would work.
 func TestACallThatWaitsForItsOwnClientIsToldOfTheLocksContext(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()

@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A losingConn loses the answers to what is written while its master is in doomed, and itself
-// with them. The master has executed it by then.
+// A losingConn breaks after the first write while doomed is set, and loses the answers to it. The
+// master still executes what was written.
 type losingConn struct {
 	net.Conn
 	doomed *atomic.Bool // the next connection of the master that is written to
@@ -36,8 +36,8 @@ func (c *losingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openLosing is open for a client that loses the answers to what it writes next, and the
-// connections with them, at so many masters once lose is called.
+// openLosing is open for a client with losingConns. lose makes n masters lose the answers to what
+// is written next, with their connections.
 func (s *sim) openLosing(opts ...redlock.Option) (c *redlock.Client, lose func(n int)) {
 	doomed := make([]atomic.Bool, len(s.All))
 	c = s.open(append(opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -52,8 +52,8 @@ func (s *sim) openLosing(opts ...redlock.Option) (c *redlock.Client, lose func(n
 	}
 }
 
-// The release is sent again on the next connections, and finds that the lock is gone, or that
-// the next one has it. It was our own release that gave it back.
+// The release is sent again on the next connections. It finds that the lock is gone, or that the
+// next holder has it: the first release had worked.
 func TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss(t *testing.T) {
 	for name, waited := range map[string]bool{"nobody waits": false, "somebody waits": true} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss(t *testing.T) {
 	}
 }
 
-// What was written once tells that the lock had been lost before.
+// A release that was written only once can say that the lock had been lost before.
 func TestAReleaseThatIsAnsweredTellsThatTheLockWasLost(t *testing.T) {
 	onEachKind(t, func(t *testing.T, s *sim, k kind) {
 		c, lose := s.openLosing()

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// longestRoad is how many calls of ours there are at most from a call of Lock to a master's queue, both included.
+// longestRoad is the most functions of ours from Lock to a master's queue, both included.
 const longestRoad = 9
 
-// ARCHITECTURE.md names each call of the roads to a master's queue. They are read from the stacks of what the
-// queues allocate as they grow, inlined calls included.
+// ARCHITECTURE.md names each function on the way to a master's queue. The test reads them from the
+// stacks at which the queues allocate as they grow, including inlined functions.
 func TestTheRoadsOfALockAreThoseInTheArchitecture(t *testing.T) {
 	text, err := os.ReadFile("../ARCHITECTURE.md")
 	if err != nil {
@@ -65,9 +65,9 @@ func lockAtOnce(t *testing.T, s *sim, calls int) {
 	all.Wait()
 }
 
-// roads are the calls from lockAtOnce to where a call is queued for a master, by the first of them.
+// roads returns the functions from lockAtOnce to a master's queue, by the first of them.
 func roads() map[string]string {
-	runtime.GC() // the profile is as of the last but one
+	runtime.GC() // the profile is two collections old
 	runtime.GC()
 	var records []runtime.MemProfileRecord
 	for n, ok := runtime.MemProfile(nil, true); !ok; {

@@ -11,16 +11,16 @@ import (
 // quorum of a reader's masters and any quorum of a writer's share a master, and that
 // master has only one of the two. It is safe for concurrent use.
 //
-// Its writer is the plain lock of the key, the same that [Client.Lock] takes. So plain locks of
-// the key and other Redlock clients keep readers out, and readers keep them out. Every reader
-// has a token and an expiry of its own. A reader that crashed keeps writers out for its TTL,
-// whatever the other readers do.
+// Its writer is the plain lock of the key, the same that [Client.Lock] takes. So plain locks of the
+// key and other Redlock clients keep readers out, and readers keep them out. Every reader has a
+// token and an expiry of its own. A reader that crashed keeps writers out for its TTL, whatever the
+// other readers do.
 //
 // Releases wake waiters in alternating phases: a writer's release wakes all waiting readers, and
 // the last reader's release wakes the writer that has waited longest. A waiting writer keeps new
 // readers out, except those that waited before the last writer's release. So neither starves the
-// other while the key's pilot serves; the pilot is the master that keeps the key's queue.
-// Without it calls poll.
+// other while the key's pilot serves; the pilot is the master that keeps the key's queue. Without
+// it calls poll.
 type RWMutex struct {
 	c   *Client
 	key string
@@ -29,9 +29,9 @@ type RWMutex struct {
 // RWMutex makes a handle. It asks no master, and may be called as often as needed.
 func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
 
-// settleLongest sets for how long a reader can be alive at most. A master whose clock was set
-// back shortens entries that last longer. Without a guard clients may differ in WithMaxTTL, so
-// then it is the longest TTL that any client may have.
+// settleLongest sets for how long a reader can be alive at most. A master whose clock was set back
+// shortens entries that last longer. Without a guard clients may differ in WithMaxTTL, so then it
+// is the longest TTL that any client may have.
 func (o *clientOptions) settleLongest() {
 	longest := o.maxTTL
 	if o.guard == GuardOff {

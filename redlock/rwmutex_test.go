@@ -91,8 +91,8 @@ func TestAReadersHoldIsNotHandedOver(t *testing.T) {
 	})
 }
 
-// A reader whose time, by a clock that was set back since, ends after the longest
-// TTL is believed all the same: it is alive.
+// A master's clock was set back, so a reader seems to last longer than the longest TTL. It still
+// counts: it is alive.
 func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
@@ -117,8 +117,8 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 	})
 }
 
-// A reader that crashed before the masters' clocks were set back keeps writers out
-// for the longest TTL, and not for as long as the step.
+// A reader crashed before the masters' clocks were set back. It keeps writers out for the longest
+// TTL, not for the time of the step.
 func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)

@@ -8,11 +8,11 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// intentKey is where the writers that wait for a lock are noted.
+// intentKey is the key with the writers that wait for a lock.
 func intentKey(key string) string { return "redquorum:intent:1:" + key }
 
-// members is who is in the sorted set at a key of a master; none if that is of
-// another type.
+// members returns the members of the sorted set at a key of a master; none if the key has another
+// type.
 func (s *sim) members(i int, key string) []string {
 	s.T.Helper()
 	if s.Ask(i, "TYPE", key) != "zset" {
@@ -25,7 +25,7 @@ func (s *sim) members(i int, key string) []string {
 	return members
 }
 
-// readingOn is on how many masters the token is among the readers of key.
+// readingOn counts the masters on which the token is among the readers of key.
 func (s *sim) readingOn(key, token string) (n int) {
 	s.T.Helper()
 	for i := range s.All {
@@ -38,8 +38,7 @@ func (s *sim) readingOn(key, token string) (n int) {
 	return n
 }
 
-// crashed enters the reader of a process that has crashed since: nothing renews it,
-// nothing releases it.
+// crashed adds the reader of a process that has crashed: nothing renews or releases it.
 func (s *sim) crashed(key string, ttl time.Duration) (token string) {
 	args := script.ReaderAcquire.Args(nil, []string{key, "redquorum:intent:1:" + key}, "crashed", ttl.Milliseconds(), time.Minute.Milliseconds())
 	s.do("EVAL", script.ReaderAcquire.EvalArgs(args)...)

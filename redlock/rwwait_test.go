@@ -9,20 +9,20 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Readers and writers that wait are woken: by the writer's release, by that of the last
-// reader, and by a writer that gives up.
+// Waiting readers and writers are woken by the writer's release, by the last reader's release, and
+// by a writer that gives up.
 
-// reads has a client wait for a key as a reader.
+// reads makes a client wait for a key as a reader.
 func (s *sim) reads(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).RLock(ctx, opts...) })
 }
 
-// writes has a client wait for a key as a writer.
+// writes makes a client wait for a key as a writer.
 func (s *sim) writes(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx, opts...) })
 }
 
-// wantNoQueues fails unless nobody waits for the key, holds it, or is noted to wait.
+// wantNoQueues fails if anybody waits for the key, holds it, or is noted as waiting.
 func (s *sim) wantNoQueues(key string) {
 	s.T.Helper()
 	synctest.Wait()
@@ -68,9 +68,8 @@ func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
 	})
 }
 
-// The order is phase-fair: readers that come behind a writer wait for it; when a writer
-// releases, all readers that wait then go before the next writer, and that one before all
-// readers that come later.
+// The order is phase-fair: readers that come behind a writer wait for it. When a writer releases,
+// all waiting readers go before the next writer, and that writer goes before all later readers.
 func TestPhasesOfReadersAndWritersAlternate(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
@@ -112,7 +111,7 @@ func TestPhasesOfReadersAndWritersAlternate(t *testing.T) {
 	})
 }
 
-// Nobody releases anything then.
+// Nobody releases anything in this case.
 func TestAWriterThatGivesUpWakesTheReadersThatItKeptOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
@@ -123,7 +122,7 @@ func TestAWriterThatGivesUpWakesTheReadersThatItKeptOut(t *testing.T) {
 			writer.cancel()
 			<-writer.done
 		}, readers...)
-		// While another one waits they stay out.
+		// While another writer waits, they stay out.
 		first, second := s.writes(s.open(), "key"), s.writes(s.open(), "key")
 		late := s.reads(s.open(), "key")
 		time.Sleep(5 * time.Second)
@@ -142,8 +141,8 @@ func TestAWriterThatGivesUpWakesTheReadersThatItKeptOut(t *testing.T) {
 	})
 }
 
-// Looking is what is left where the message is lost, the key expires, or whoever releases
-// calls nobody, as clients of other libraries do.
+// Waiters must look for themselves if the message is lost, the key expires, or the releaser calls
+// nobody, as clients of other libraries do.
 func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		_ = mustLock(t, s.open(), "key")
@@ -151,7 +150,7 @@ func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
 		time.Sleep(time.Second)
 		s.do("DEL", "key")
 		within(t, 500*time.Millisecond, func() { unlock(t, reader.mustHave(t)) })
-		// Its own release by its readers' set alone: the writer looks.
+		// Here only the readers' set disappears: the writer looks.
 		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		writer := s.writes(s.open(), "key")
 		time.Sleep(time.Second)

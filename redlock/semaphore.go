@@ -9,9 +9,9 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Semaphore is a lock that up to a number of callers hold at once, counted over all clients.
-// It is [Client.LockAny] over the keys name#1, name#2 and so on, so each permit excludes like
-// any lock. It is safe for concurrent use.
+// A Semaphore is a lock that up to a number of callers hold at once, counted over all clients. It
+// is [Client.LockAny] over the keys name#1, name#2 and so on, so each permit excludes like any
+// lock. It is safe for concurrent use.
 type Semaphore struct {
 	c       *Client
 	name    string

@@ -88,11 +88,11 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 // keys: it is a counting semaphore. Or each key is one segment of the work, and each segment is
 // locked by itself.
 //
-// It asks the pilots of all keys at once which keys are free, and tries those one after the
-// other, in a random order: two round trips if one is free. Otherwise it waits for one key at a
-// time, as Lock does, for 0.2 s and then for up to 2 s; in between it looks at others. So a key
-// that is released while everybody waits for other keys may stay free for that long. 1 to 128
-// keys, duplicates count once; with one key it is Lock.
+// It asks the pilots of all keys at once which keys are free, and tries those one after the other,
+// in a random order: two round trips if one is free. Otherwise it waits for one key at a time, as
+// Lock does, for 0.2 s and then for up to 2 s; in between it looks at others. So a key that is
+// released while everybody waits for other keys may stay free for that long. 1 to 128 keys,
+// duplicates count once; with one key it is Lock.
 //
 // Errors and bounds are those of Lock. An error is about the key that is free
 // soonest. It is refused with ErrReentrant only if the context carries holds on all

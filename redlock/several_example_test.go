@@ -37,8 +37,8 @@ func ExampleClient_LockAll() {
 	// account:7 is taken
 }
 
-// Six sellers share an inventory. Under one lock one sells at a time; in five segments, of which each
-// seller locks any that is free, several do.
+// Six sellers share an inventory. With one lock only one of them sells at a time. With five
+// segments, of which each seller locks a free one, several sell at once.
 func ExampleClient_LockAny_segments() {
 	client, err := redlock.Open(masterURLs)
 	if err != nil {

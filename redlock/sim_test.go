@@ -19,8 +19,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A sim is embedded masters in a bubble of virtual time, and what their clients are
-// opened with.
+// A sim has embedded masters in a bubble of virtual time, and the options of their clients.
 type sim struct {
 	*masters.Bubble
 	opts []redlock.Option // of all clients
@@ -30,13 +29,13 @@ type sim struct {
 func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
-		b.AtEnd(func() { time.Sleep(time.Second) }) // what was sent before Close arrives
+		b.AtEnd(func() { time.Sleep(time.Second) }) // let commands that were sent before Close arrive
 		test(t, &sim{Bubble: b})
 	})
 }
 
-// inUnguardedSim is inSim for tests that are about something else and restart or
-// empty masters whose votes they need, or count commands.
+// inUnguardedSim is inSim without the guard, for tests of something else that restart or empty
+// masters whose votes they need, or count commands.
 func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
@@ -45,7 +44,7 @@ func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	})
 }
 
-// inCleanSim is inSim for tests at whose end no lock is left on masters that answer.
+// inCleanSim is inSim for tests that leave no lock on masters that answer.
 func inCleanSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
@@ -62,14 +61,14 @@ func inUnguardedCleanSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	})
 }
 
-// open makes a client that is closed at the end, and waits until it has
-// connected to whoever can be reached.
+// open makes a client that is closed at the end, and waits until it has connected to all masters
+// that can be reached.
 func (s *sim) open(opts ...redlock.Option) *redlock.Client {
 	s.T.Helper()
 	return s.openAt(s.URLs(), opts...)
 }
 
-// openAt is open for a client of these addresses.
+// openAt is open for a client of masters at these addresses.
 func (s *sim) openAt(urls []string, opts ...redlock.Option) *redlock.Client {
 	s.T.Helper()
 	c := s.openCold(urls, opts...)
@@ -77,7 +76,7 @@ func (s *sim) openAt(urls []string, opts ...redlock.Option) *redlock.Client {
 	return c
 }
 
-// openCold makes a client that may not have found the masters yet.
+// openCold makes a client that may not be connected to its masters yet.
 func (s *sim) openCold(urls []string, opts ...redlock.Option) *redlock.Client {
 	s.T.Helper()
 	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, s.opts, opts)
@@ -89,15 +88,15 @@ func (s *sim) openCold(urls []string, opts ...redlock.Option) *redlock.Client {
 	return c
 }
 
-// messageTrip is how long a message to a subscriber is on its way; all else takes
-// no time. So whoever is woken by a release finds it at all masters, whatever the
-// scheduler does: a release is sent to all of them in one moment.
+// messageTrip is how long a message takes to a subscriber; all else takes no time. So a woken
+// waiter finds the release on all masters, whatever the scheduler does: a release is sent to all of
+// them at one moment.
 const messageTrip = time.Nanosecond
 
-// soon is what passes while nobody waits for a timer, but messages come.
+// soon is how long something takes that needs messages but no timer.
 const soon = 10 * time.Microsecond
 
-// settle lets everybody do what is to be done at once, also after a message.
+// settle lets all goroutines do what they can do at once, also after a message.
 func settle() {
 	time.Sleep(10 * messageTrip)
 	synctest.Wait()
@@ -112,7 +111,7 @@ func (s *sim) dial(ctx context.Context, network, addr string) (net.Conn, error) 
 	return &subscribingConn{Conn: conn}, nil
 }
 
-// A subscribingConn is late from the moment in which it subscribes.
+// A subscribingConn delays messages from the moment it subscribes.
 type subscribingConn struct {
 	net.Conn
 	subscribed atomic.Bool
@@ -157,18 +156,18 @@ func (s *sim) foreign(key string, which ...int) {
 	s.doOn(which, "SET", key, stranger, "PX", 60_000)
 }
 
-// value is what a master has at a key, "" for nothing.
+// value returns a master's value at a key, "" for none.
 func (s *sim) value(i int, key string) string {
 	v, _ := s.All[i].Get(key)
 	return v
 }
 
-// answering are the masters that neither are down nor frozen.
+// answering returns the masters that are neither down nor frozen.
 func (s *sim) answering() []*simmaster.Master {
 	return slices.DeleteFunc(slices.Clone(s.All), func(m *simmaster.Master) bool { return !m.Up() || m.Frozen() })
 }
 
-// holding is how many of the masters that answer have the value at the key, "" for nothing.
+// holding counts the answering masters that have the value at the key, "" for none.
 func (s *sim) holding(key, value string) (n int) {
 	for _, m := range s.answering() {
 		if v, _ := m.Get(key); v == value {
@@ -178,7 +177,7 @@ func (s *sim) holding(key, value string) (n int) {
 	return n
 }
 
-// keys are those of all masters that answer, but the markers, and the fences, which outlive
+// keys returns the keys of all answering masters, except markers, and except fences, which outlive
 // every lock.
 func (s *sim) keys() (keys []string) {
 	for _, m := range s.answering() {
@@ -189,13 +188,13 @@ func (s *sim) keys() (keys []string) {
 	})
 }
 
-// wantFree fails unless the key is gone, at once, from all masters that answer.
+// wantFree fails unless the key is gone, at once, from all answering masters.
 func (s *sim) wantFree(key string) {
 	s.T.Helper()
 	s.atOnce("the key "+key+" is gone", func() bool { return s.holding(key, "") == len(s.answering()) })
 }
 
-// lock acquires a lock that is free, and fails unless all masters that answer have it.
+// lock acquires a free lock, and fails unless all answering masters have it.
 func (s *sim) lock(c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
 	s.T.Helper()
 	l, err := c.TryLock(context.Background(), key, opts...)
@@ -206,7 +205,7 @@ func (s *sim) lock(c *redlock.Client, key string, opts ...redlock.LockOption) *r
 	return l
 }
 
-// atOnce fails unless the condition holds when nothing is under way.
+// atOnce fails unless the condition holds once nothing is under way.
 func (s *sim) atOnce(what string, condition func() bool) {
 	s.T.Helper()
 	if synctest.Wait(); !condition() {
@@ -214,7 +213,7 @@ func (s *sim) atOnce(what string, condition func() bool) {
 	}
 }
 
-// eventually waits for what must happen, and is generous.
+// eventually waits for the condition, up to a generous limit.
 func (s *sim) eventually(what string, condition func() bool) {
 	s.T.Helper()
 	deadline := time.Now().Add(15 * time.Second)
@@ -225,7 +224,7 @@ func (s *sim) eventually(what string, condition func() bool) {
 	}
 }
 
-// holders is on how many masters key has the value.
+// holders counts the masters that have the value at key.
 func (s *sim) holders(key, value string) (n int) {
 	for _, m := range s.All {
 		if v, ok := m.Get(key); ok && v == value {
@@ -235,7 +234,7 @@ func (s *sim) holders(key, value string) (n int) {
 	return n
 }
 
-// leftovers is every key of every master but the markers.
+// leftovers returns every key of every master except the markers.
 func (s *sim) leftovers() (keys []string) {
 	for _, m := range s.All {
 		keys = append(keys, m.Keys()...)
@@ -243,7 +242,7 @@ func (s *sim) leftovers() (keys []string) {
 	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting || key == guard.ListKey })
 }
 
-// wantClean fails when a key is left anywhere.
+// wantClean fails if a key is left anywhere.
 func (s *sim) wantClean() {
 	s.T.Helper()
 	synctest.Wait()
@@ -252,8 +251,7 @@ func (s *sim) wantClean() {
 	}
 }
 
-// everySentinel is what errors are compared with, to assert that the right
-// ones match and no others.
+// everySentinel are the errors to compare with, so that the right ones match and no others.
 var everySentinel = []error{
 	redlock.ErrTaken, redlock.ErrNoQuorum, redlock.ErrLost, redlock.ErrNotHeld,
 	redlock.ErrUnlocked, redlock.ErrReentrant, redlock.ErrClosed,
@@ -279,8 +277,8 @@ func wantExactly(t *testing.T, err error, want ...error) {
 	}
 }
 
-// mustLock acquires or ends the test, and lets the masters execute what the
-// decision did not wait for.
+// mustLock acquires or ends the test. It lets the masters execute what the decision did not wait
+// for.
 func mustLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
 	t.Helper()
 	l, err := c.Lock(t.Context(), key, opts...)
@@ -302,7 +300,7 @@ func unlock(t *testing.T, locks ...*redlock.Lock) {
 	synctest.Wait()
 }
 
-// within fails unless f takes at most limit, of virtual time.
+// within fails unless f takes at most limit of virtual time.
 func within(t *testing.T, limit time.Duration, f func()) time.Duration {
 	t.Helper()
 	began := time.Now()

@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// GuardStrict adds this to every grant: clocks are compared, and leases are kept beside the
-// locks' keys (SAFETY: GuardStrict).
+// GuardStrict adds this to every grant: clocks are compared, and leases are kept beside the locks'
+// keys (SAFETY: GuardStrict).
 
 const (
 	defaultClockError = 100 * time.Millisecond
@@ -43,14 +43,14 @@ func (o *clientOptions) validateMaxTTL() error {
 	return nil
 }
 
-// validity returns how long a lock of this TTL can be relied upon. It counts from before the
-// first byte of its request was sent.
+// validity returns how long a lock of this TTL can be relied upon. It counts from before the first
+// byte of its request was sent.
 func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 	v := o.drift.Validity(ttl, 0)
 	if o.strict() {
-		// A master's clock may be behind by the skew S of this lock when it grants it, and ahead
-		// by the S of another lock when the next client asks. No lock has a greater S than one
-		// of MaxTTL.
+		// A master's clock may be behind by the skew S of this lock when it grants it, and ahead by
+		// the S of another lock when the next client asks. No lock has a greater S than one of
+		// MaxTTL.
 		v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr
 	}
 	return v

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// turnClocks sets the clocks of masters; none: of all.
+// turnClocks sets the clocks of these masters; none given: of all.
 func (s *sim) turnClocks(off time.Duration, masters ...int) {
 	if masters == nil {
 		masters = []int{0, 1, 2, 3, 4}
@@ -28,7 +28,7 @@ func TestAMasterWhoseClockIsOffDoesNotVote(t *testing.T) {
 		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 			c := s.open(redlock.WithStrict())
 			s.turnClocks(off, 0, 1)
-			l := mustLock(t, c, "key") // by the three others
+			l := mustLock(t, c, "key") // by the other three
 			if err := l.Extend(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -51,8 +51,8 @@ func TestAMasterWhoseClockIsOffDoesNotVote(t *testing.T) {
 	}
 }
 
-// wantOff fails unless err says that this client's clock is off, since the clocks of a quorum of five masters
-// are by this much.
+// wantOff fails unless err says that this client's clock is off, because the clocks of a quorum of
+// five masters are off by this much.
 func wantOff(t *testing.T, err error, off time.Duration) {
 	t.Helper()
 	masters := 0
@@ -134,7 +134,7 @@ func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
 		synctest.Wait()
 		unlock(t, mustLock(t, b, "key"))
 
-		// Who waits is served when the lease is over, though nobody released.
+		// A waiter gets the lock when the lease is over, though nobody released it.
 		held := mustLock(t, a, "key", redlock.WithLease(10*time.Second))
 		jump()
 		q := s.queue(b, "key")
@@ -149,9 +149,9 @@ func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
 	})
 }
 
-// The clocks are as far behind as they may be when the lock is granted, and as
-// far ahead when the next client comes. How far that is goes by the TTL of whoever
-// asks: the next client's may be longer. In one case the clients' clocks differ, by E.
+// The clocks are as far behind as they may be when the lock is granted, and as far ahead when the
+// next client comes. The TTL of each request sets that limit: the next client's may be longer. In
+// some cases the clocks of the clients differ too, by E.
 func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, next           time.Duration // TTLs
@@ -217,7 +217,7 @@ func TestARenewalFollowsTheValidityWhereThatIsAShortPartOfTheTTL(t *testing.T) {
 	}
 }
 
-// nodes is what each master contributed to a failure.
+// nodes returns what each master contributed to a failure.
 func nodes(err error) []error {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok || q.Nodes == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/token"
 )
 
-// wantOneLine asks that people can be shown the text.
+// wantOneLine fails unless the text can be shown to people.
 func wantOneLine(t *testing.T, what, text string) {
 	t.Helper()
 	if strings.ContainsFunc(text, unicode.IsControl) {
@@ -20,7 +20,7 @@ func wantOneLine(t *testing.T, what, text string) {
 	}
 }
 
-// FuzzHolderTexts makes texts for people of whatever stands in Redis.
+// FuzzHolderTexts makes texts for people from arbitrary values in Redis.
 func FuzzHolderTexts(f *testing.F) {
 	f.Add("", "", uint8(0), int64(0))
 	f.Add("web:dc0lbmpksdubv602g4g0:0123456789abcdef0123456789abcdef", "key", uint8(1), int64(1e9))

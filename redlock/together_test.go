@@ -14,22 +14,21 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// away is how long a request takes to a master of inFarSim; replies and messages
-// take no time.
+// away is how long a request takes to a master of inFarSim; replies and messages take no time.
 const away = 5 * time.Millisecond
 
-// A farConn is away. Write does not wait: locks may be held there.
+// A farConn delays what is written. Write does not wait, because locks may be held there.
 type farConn struct {
 	net.Conn
-	away func() time.Duration // of what is written now
+	away func() time.Duration // delay of what is written now
 	sent chan parcel
 	done chan struct{} // closed by Close
 	once sync.Once
 
-	resets atomic.Bool // Close loses what is on its way
+	resets atomic.Bool // Close drops what is under way
 }
 
-// A parcel is on its way until it is due.
+// A parcel is under way until it is due.
 type parcel struct {
 	due   time.Time
 	bytes []byte
@@ -75,7 +74,7 @@ func (c *farConn) leave(p parcel) {
 	}
 }
 
-// SetLinger is a TCP connection's: with 0 Close resets.
+// SetLinger is a method of TCP connections: with 0 Close resets.
 func (c *farConn) SetLinger(seconds int) error {
 	c.resets.Store(seconds == 0)
 	return nil
@@ -109,7 +108,7 @@ func (c *farConn) Close() error {
 	return c.Conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// inFarSim is inSim with masters that are away.
+// inFarSim is inSim with masters that are far away.
 func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
@@ -118,7 +117,7 @@ func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	})
 }
 
-// inUnguardedFarSim is inFarSim as inUnguardedSim is inSim.
+// inUnguardedFarSim is inFarSim without the guard.
 func inUnguardedFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
@@ -127,8 +126,8 @@ func inUnguardedFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	})
 }
 
-// placeAway has the masters be so far away from clients that are made from now on.
-// It may change while they are open.
+// placeAway sets how far away the masters are from clients that are made from now on. away may
+// change its result while they are open.
 func (s *sim) placeAway(away func(i int) time.Duration) {
 	dial := s.Dialer()
 	s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -141,7 +140,7 @@ func (s *sim) placeAway(away func(i int) time.Duration) {
 	})))
 }
 
-// openReady is open for masters that are away.
+// openReady is open for masters that are far away.
 func (s *sim) openReady(opts ...redlock.Option) *redlock.Client {
 	s.T.Helper()
 	c := s.open(opts...)
@@ -151,14 +150,13 @@ func (s *sim) openReady(opts ...redlock.Option) *redlock.Client {
 	return c
 }
 
-// queueReady is queue, and returns once the client has its place, and will not
-// look at the pilot for another 30 ms: who is called while it looks hears of it
-// when it has looked.
+// queueReady is queue, but it returns once the client is in the queue and will not look at the
+// pilot for another 30 ms: a client that is called while it looks notices that only after the look.
 func (s *sim) queueReady(key string) *queuer {
 	return s.ready(s.queue(s.openReady(), key))
 }
 
-// ready waits until a client is so.
+// ready waits until a client is in that state.
 func (s *sim) ready(q *queuer) *queuer {
 	time.Sleep(time.Second) // subscribed, and in the queue
 	looks := func() (n int) {
@@ -177,8 +175,8 @@ func (s *sim) ready(q *queuer) *queuer {
 	return q
 }
 
-// called has a client wait for "key" and then be called by its pilot, when the
-// lock is released: it asks, and the masters have not got its question yet.
+// called makes a client wait for "key" until its pilot calls it, when the lock is released. The
+// client has asked for the lock, and its request has not reached the masters yet.
 func (s *sim) called() (q *queuer, pilot int, began time.Time) {
 	s.T.Helper()
 	held := mustLock(s.T, s.openReady(), "key")
@@ -197,7 +195,7 @@ var levels = map[string][]redlock.Option{
 	"strict and fenced": {redlock.WithStrict(), redlock.WithFencing()},
 }
 
-// handOvers are a holder of "a", whose first lock is given back, and who waits for that.
+// handOvers are a holder of "a" that releases its first lock, and a kind of lock that waits.
 var handOvers = map[string]struct {
 	hold func(s *sim, c *redlock.Client) []*redlock.Lock
 	wait kind
@@ -243,8 +241,8 @@ func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
 // maxRetry is the longest pause between looks at the pilot.
 const maxRetry = 300 * time.Millisecond
 
-// Its part is then sent whole: by the script that it was, so that the token is stored
-// there too, and the place in the queue is given up.
+// The pilot's part is then sent whole, as the same script: the token is stored there too, and the
+// client leaves the queue.
 func TestAPilotWithoutItsScriptsTakesPartInTheHandOver(t *testing.T) {
 	for level, opts := range levels {
 		t.Run(level, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// What a client does, as it happens, and how often it held a lock.
+// The traces print what a client does, as it happens, and count how often it held a lock.
 func ExampleWithTrace() {
 	holds := 0
 	counts := &redlock.Trace{Released: func(redlock.ReleasedInfo) { holds++ }}

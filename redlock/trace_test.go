@@ -15,16 +15,15 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// callMark and holdMark are what a listener puts into the contexts of calls and
-// holds, and callerMark what its caller did.
+// callMark and holdMark are what a listener puts into the contexts of calls and holds; callerMark
+// is what the caller puts there.
 type (
 	callMark   struct{}
 	holdMark   struct{}
 	callerMark struct{}
 )
 
-// A listener writes down what a trace is told, and whether it comes with the
-// context that it has to.
+// A listener writes down the events of a trace, and whether each has the right context.
 type listener struct {
 	mu    sync.Mutex
 	told  []string
@@ -47,7 +46,7 @@ func (n *listener) note(ctx context.Context, format string, args ...any) {
 	n.told = append(n.told, text)
 }
 
-// take gives what was told, and forgets it.
+// take returns the events so far, and forgets them.
 func (n *listener) take() []string {
 	synctest.Wait()
 	n.mu.Lock()
@@ -69,7 +68,7 @@ func kindOf(err error) string {
 	return "ok"
 }
 
-// trace listens to everything but the masters' parts.
+// trace listens to everything except Node.
 func (n *listener) trace() *redlock.Trace {
 	return &redlock.Trace{
 		Begin: func(ctx context.Context, i redlock.BeginInfo) context.Context {
@@ -105,7 +104,7 @@ func (n *listener) trace() *redlock.Trace {
 	}
 }
 
-// endOf is how a hold ended, as metrics and spans have it.
+// endOf says how a hold ended, in the words of metrics and spans.
 func endOf(i *redlock.ReleasedInfo) string {
 	switch {
 	case i.HandedOver:
@@ -126,8 +125,8 @@ func wantTold(t *testing.T, n *listener, want ...string) {
 	wantToldBeside(t, n, "", want...)
 }
 
-// wantToldBeside is wantTold where another goroutine tells something meanwhile,
-// which may come at any place.
+// wantToldBeside is wantTold for a case in which another goroutine reports one event meanwhile.
+// That event may come anywhere.
 func wantToldBeside(t *testing.T, n *listener, other string, want ...string) {
 	t.Helper()
 	told := n.take()
@@ -176,7 +175,7 @@ func TestATraceIsToldTheLifeOfALockInOrder(t *testing.T) {
 	})
 }
 
-// Whatever ends a hold, it is told once.
+// Whatever ends a hold, the trace gets its end once.
 func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -212,7 +211,7 @@ func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 				test.end(t, s, c, l)
 				_ = c.Close()
 				told := slices.DeleteFunc(n.take(), func(s string) bool { return strings.HasPrefix(s, "renewal") })
-				// What a call tells is told by the call, and a loss by the deliverer.
+				// The call reports its own events, and the deliverer reports a loss.
 				i := slices.IndexFunc(told, func(s string) bool { return strings.HasPrefix(s, "unlock lost") })
 				if i >= 0 {
 					line := told[i]
@@ -245,7 +244,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 	})
 }
 
-// A slow master does not delay a decision, so only what its pool counts tells of it.
+// A slow master does not delay a decision, so only its pool's counters show it.
 func TestRepliesAreCountedThatNobodyWaitsFor(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		nodes := make(map[string]redlock.NodeInfo)
@@ -283,8 +282,8 @@ func TestRepliesAreCountedThatNobodyWaitsFor(t *testing.T) {
 	})
 }
 
-// Passwords and the client's own tokens, which release its locks, are not
-// logged, nor told by the reasons why a master is of no use.
+// Neither the log nor the reason for a refusal shows passwords or the client's own tokens, with
+// which its locks can be released.
 func TestNoSecretIsLogged(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		const password = "s3cret"
@@ -327,7 +326,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	})
 }
 
-// The last handle may be one that its call gave up.
+// The last handle may be one whose call failed.
 func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		n := new(listener)
@@ -338,7 +337,7 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 		time.AfterFunc(50*time.Millisecond, func() { _ = outer.Unlock(t.Context()) })
 		_, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
 		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
-		synctest.Wait() // for Unlock to have told
+		synctest.Wait() // until Unlock has reported
 		s.Thaw(0, 1)
 		wantToldBeside(t, n, "unlock ok asked=false quorum=true of hold 1",
 			"extend no quorum",
@@ -347,8 +346,8 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 	})
 }
 
-// Whoever counts the calls that wait, or the locks that are held, by a name made of the key
-// comes to nothing when all have ended, whatever was locked and however it ended.
+// A count of waiting calls, or of held locks, by key is zero when all have ended, whatever was
+// locked and however it ended.
 func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -394,7 +393,7 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 				time.Sleep(time.Second)
 				cancelled.cancel()
 				<-cancelled.done
-				time.Sleep(time.Second) // the other has its place
+				time.Sleep(time.Second) // the other one is in the queue
 				woken.mustBeWoken(t, func() { unlock(t, held[0]) })
 				unlock(t, woken.lock)
 				_ = s.must(k.lock(c, t.Context(), ab))

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// silentTrace has every function, and none does anything.
+// silentTrace has every function, and none of them does anything.
 func silentTrace() *Trace {
 	return &Trace{
 		Begin:    func(ctx context.Context, _ BeginInfo) context.Context { return ctx },
@@ -30,8 +30,8 @@ func silentTrace() *Trace {
 	}
 }
 
-// unreachableClient is a client of three masters that nobody can reach, closed at the
-// end of the test.
+// unreachableClient is a client of three masters that nobody can reach, closed at the end of the
+// test.
 func unreachableClient(t *testing.T, trace *Trace) *Client {
 	t.Helper()
 	o := defaultOptions()
@@ -48,9 +48,8 @@ func unreachableClient(t *testing.T, trace *Trace) *Client {
 	return c
 }
 
-// What is told of a lock and its release costs no allocation, whether nobody
-// listens, to nothing, or to everything. Of a failure it costs the public error,
-// and that only where somebody listens.
+// Reporting a lock and its release costs no allocation, with no trace, an empty one or a full one.
+// Reporting a failure costs only the public error, and only with a trace.
 func TestATraceDoesNotAllocate(t *testing.T) {
 	for name, test := range map[string]struct {
 		trace  *Trace
@@ -111,8 +110,8 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// wantAllocations fails where f needs more than so many. What the pool's goroutines
-// allocate meanwhile is counted too, so the least of some runs is taken.
+// wantAllocations fails if f needs more allocations. Those of the pool's goroutines are counted
+// too, so it takes the least of some runs.
 func wantAllocations(t *testing.T, want float64, f func()) {
 	t.Helper()
 	least := testing.AllocsPerRun(100, f)

@@ -12,8 +12,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// These functions report to the Trace. Only traceRenewal may be called under a mutex: it makes
-// the report and sends nothing.
+// These functions report to the Trace. Only traceRenewal may be called under a mutex: it makes the
+// report and sends nothing.
 
 // background avoids converting context.Background() on each event.
 var background = context.Background()
@@ -112,8 +112,8 @@ func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration
 	}
 }
 
-// traceHeld reports that a hold begins. The other events of the hold come after that, except
-// those that the calls of its holder report themselves.
+// traceHeld reports that a hold begins. The other events of the hold come after that, except those
+// that the calls of its holder report themselves.
 func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
@@ -171,8 +171,8 @@ func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant,
 	}
 }
 
-// traceRenewal returns the function that reports a decided renewal to trace and log; nil: there
-// is nothing to report.
+// traceRenewal returns the function that reports a decided renewal to trace and log; nil: there is
+// nothing to report.
 func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 	t := l.c.opts.trace
 	err := l.problemError(wire.OpExtend.String(), r.Problem)
@@ -265,8 +265,8 @@ func (t *Trace) clockChanged() func(master string, d *drift.Deviation, at time.T
 // timed reports whether the trace needs the latency of answers.
 func (t *Trace) timed() bool { return t != nil && t.Node != nil }
 
-// logAttempt logs an attempt. It checks first whether the line is wanted: passing the fields
-// costs allocations.
+// logAttempt logs an attempt. It checks first whether the line is wanted: passing the fields costs
+// allocations.
 func (c *Client) logAttempt(l *Lock, attempt int, err *quorum.Failure) {
 	log := c.opts.logger
 	if !log.Enabled(context.Background(), slog.LevelDebug) {

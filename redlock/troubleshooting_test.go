@@ -76,7 +76,7 @@ func knownTexts(t *testing.T) []string {
 	)
 }
 
-// Whoever searches the page for the text of an error finds its row.
+// A user who searches the page for the text of an error finds its row.
 func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
 	rows := troubleshootingRows(t)
 	used := make(map[string]bool)
@@ -92,8 +92,8 @@ func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
 		}
 	}
 
-	// The other rows are about texts that the test cannot make so easily, or codes of
-	// doctor's findings: each part of them stands in the code.
+	// The other rows have texts that the test cannot make so easily, or codes of doctor's findings.
+	// Each part of them is in the code.
 	literals := stringLiterals(t, ".", "../pool", "../internal/guard", "../internal/pipeline", "../internal/voters", "../internal/wire", "../cmd/internal/doctor")
 	for _, row := range rows {
 		if used[row] {
@@ -120,13 +120,13 @@ func troubleshootingRows(t *testing.T) []string {
 	return rows
 }
 
-// matchesText reports whether a text is that of a row, where … stands for anything.
+// matchesText reports whether a row has the text; … in the row matches anything.
 func matchesText(row, text string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(row), "…", ".*")
 	return regexp.MustCompile("^" + pattern + "$").MatchString(text)
 }
 
-// literal is the text of an expression that joins literals. What is none of them ends the line.
+// literal returns the text of an expression that joins literals. Anything else ends the line.
 func literal(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -139,7 +139,7 @@ func literal(e ast.Expr) string {
 	}
 }
 
-// stringLiterals are all string literals of the packages, one a line, without verbs.
+// stringLiterals returns all string literals of the packages, one per line, without verbs.
 func stringLiterals(t *testing.T, folders ...string) string {
 	t.Helper()
 	var all strings.Builder

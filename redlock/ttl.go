@@ -33,8 +33,8 @@ func WithTTL(d time.Duration) LockOption {
 	})
 }
 
-// WithLease sets a fixed TTL of 20 ms up to WithMaxTTL. Other than with [WithTTL], the lock is
-// not renewed. It ends by itself slightly before d, at [Lock.ValidUntil].
+// WithLease sets a fixed TTL of 20 ms up to WithMaxTTL. Other than with [WithTTL], the lock is not
+// renewed. It ends by itself slightly before d, at [Lock.ValidUntil].
 func WithLease(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithLease", d); err != nil {
@@ -47,8 +47,8 @@ func WithLease(d time.Duration) LockOption {
 
 // WithUnlockOnly leaves the release to Unlock alone. Otherwise the end of a lease, a loss and
 // [Client.Close] also delete the key if it is still ours. With this option the key stays for the
-// rest of its TTL. It is for a lock that somebody else, such as another Redlock library, goes on
-// to hold with its [Lock.Token], which is then shared.
+// rest of its TTL. It is for a lock that somebody else, such as another Redlock library, goes on to
+// hold with its [Lock.Token], which is then shared.
 func WithUnlockOnly() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.hold.UnlockOnly = true

@@ -51,7 +51,7 @@ func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
 	})
 }
 
-// The context of the inner handle has ended with the outer's Unlock before the last one.
+// The outer handle's context ends with its Unlock, before the last Unlock uses it.
 func TestTheLastOfSharedHandlesUnlocksUnderAnyOfTheirContexts(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -75,8 +75,8 @@ func TestTheLastOfSharedHandlesUnlocksUnderAnyOfTheirContexts(t *testing.T) {
 	})
 }
 
-// What the caller adds to such a context still counts: a deadline, and an end before the
-// unlock. A context of another lock is the caller's, too.
+// A deadline that the caller adds to such a context still counts, and so does an end before the
+// unlock. A context of another lock is like any context of the caller.
 func TestOtherEndsOfAContextStillBoundTheWaitOfUnlock(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithTTL(10 * time.Second))

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Somebody else goes on to hold the lock by its token, and has prolonged it.
+// Somebody else continues to hold the lock by its token, and has extended it.
 func TestNothingButUnlockReleasesALockWithUnlockOnly(t *testing.T) {
 	for name, end := range map[string]func(s *sim, c *redlock.Client, l *redlock.Lock){
 		"the lease has ended": func(_ *sim, _ *redlock.Client, l *redlock.Lock) {

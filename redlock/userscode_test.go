@@ -14,7 +14,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Code of users that only listens may block, be slow, or use the lock that it hears of. That
+// Users' code that only listens may block, be slow, or use the lock that it is called for. That
 // costs no other lock its validity, and nobody gets a lock that is held.
 
 // A handler is a slog.Handler of functions; nil ones do nothing.
@@ -40,7 +40,7 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 func (h *handler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h *handler) WithGroup(string) slog.Handler      { return h }
 
-// listening are the ways in which users' code hears that a lock was lost, or that another is
+// listening are the ways in which users' code gets to know that a lock was lost, or that another is
 // renewed: it calls f there.
 var listening = map[string]func(f func()) redlock.Option{
 	"a log line": func(f func()) redlock.Option {
@@ -68,7 +68,7 @@ var listening = map[string]func(f func()) redlock.Option{
 	},
 }
 
-// wantKept has another client try for ten seconds to get what l holds.
+// wantKept makes another client try for ten seconds to get what l holds.
 func (s *sim) wantKept(l *redlock.Lock) {
 	s.T.Helper()
 	other := s.open(redlock.WithLogger(nil))
@@ -111,7 +111,7 @@ func TestAListenerThatBlocksTakesNoLockFromItsHolder(t *testing.T) {
 	}
 }
 
-// Enabled is code of users, too, and is asked for lines that nobody reads.
+// Enabled is users' code, too, and is called for lines that nobody reads.
 func TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var once sync.Once
@@ -128,7 +128,7 @@ func TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder(t *testing.T) 
 	})
 }
 
-// Masters are dialled again, and judged, while a log handler blocks.
+// The client dials and judges masters again while a log handler blocks.
 func TestALogHandlerThatBlocksKeepsNoMasterAway(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		release := make(chan struct{})
@@ -188,7 +188,7 @@ func TestCloseReturnsFromInsideAListener(t *testing.T) {
 	}
 }
 
-// One callback that blocks outlives Close, which waits for it no longer than a second.
+// A callback that blocks outlives Close, which waits for it for a second at most.
 func TestCloseDoesNotWaitForAListenerThatBlocks(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		release := make(chan struct{})
@@ -209,8 +209,8 @@ func TestCloseDoesNotWaitForAListenerThatBlocks(t *testing.T) {
 	})
 }
 
-// A trace runs between the masters' answers and the call's return. The lock ends when it is no
-// longer valid all the same.
+// A trace runs between the masters' answers and the call's return. The lock still ends when it is
+// no longer valid.
 func TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired(t *testing.T) {
 	for name, trace := range map[string]func(wait func()) *redlock.Trace{
 		"Node": func(wait func()) *redlock.Trace {
@@ -236,7 +236,7 @@ func TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired(t *testing.T) {
 	}
 }
 
-// An attempt that took longer than its lock is valid has failed, and no hold has begun.
+// An attempt that took longer than its lock is valid has failed, and no hold begins.
 func TestALockOfWhichATraceHasUsedUpTheValidityIsNotAcquired(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var once sync.Once
@@ -254,8 +254,8 @@ func TestALockOfWhichATraceHasUsedUpTheValidityIsNotAcquired(t *testing.T) {
 	})
 }
 
-// What Trace.Held does with the lock is done: the call returns a lock that is over, and nothing
-// brings it back.
+// Trace.Held may end the lock: the call then returns a lock that has ended, and nothing brings it
+// back.
 func TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(s *sim, c *redlock.Client, l *redlock.Lock)
@@ -343,7 +343,7 @@ func TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt(t *testing.T) {
 	}
 }
 
-// Between the acquisition and the function there may be a pause.
+// There may be a pause between the acquisition and the function.
 func TestAFunctionDoesNotRunUnderALockThatIsOver(t *testing.T) {
 	for name, do := range dos {
 		for how, end := range map[string]struct {
@@ -381,7 +381,7 @@ func TestLeadReturnsWhenATraceHasUnlockedItsLock(t *testing.T) {
 	})
 }
 
-// recovered runs what panics in a trace.
+// recovered runs a function in which a trace panics.
 func recovered(t *testing.T, do func()) {
 	t.Helper()
 	defer func() {
@@ -392,7 +392,7 @@ func recovered(t *testing.T, do func()) {
 	do()
 }
 
-// Node is told of a grant before anybody holds it: after a panic the keys are free.
+// Node is called for a grant before anybody holds it: after a panic the keys are free.
 func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
 	for what, at := range map[string]int{"a vote": 1, "the last vote": 5, "the second round of a fencing token": 6} {
 		t.Run(what, func(t *testing.T) {
@@ -416,7 +416,7 @@ func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
 	}
 }
 
-// The call has acquired nothing: the outer handle is the only one as before.
+// The call has acquired nothing: the outer handle is still the only one.
 func TestAReentrantCallWhoseTracePanicsLeavesNoHandle(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		armed := ""
@@ -447,7 +447,7 @@ func TestAReentrantCallWhoseTracePanicsLeavesNoHandle(t *testing.T) {
 	})
 }
 
-// Whoever recovers from a panic of a trace has a lock that goes on, and is given back by Close alone.
+// If a caller recovers from a trace's panic, the lock stays held. Only Close releases it.
 func TestALockWhoseTracePanicsIsHeldUntilClose(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithTrace(&redlock.Trace{Held: func(context.Context, *redlock.Lock) context.Context { panic(errWork) }}))
@@ -463,7 +463,7 @@ func TestALockWhoseTracePanicsIsHeldUntilClose(t *testing.T) {
 	})
 }
 
-// Both have to do with how long the hold is to last: the race detector looks at this one.
+// Both work with the duration of the hold: this test is for the race detector.
 func TestExtensionsWithoutAnswersAreBesideCallsWithALongerTTL(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithLogger(nil))

@@ -9,8 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A holder that crashed is waited for until its key expires, and not much longer, also by who
-// polls.
+// A call waits for a crashed holder until its key expires, and not much longer, also if it polls.
 func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 	inCleanSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -33,8 +32,8 @@ func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 	})
 }
 
-// Who waits for a quorum hears of it, and the masters are dialled while somebody does: in the time of an
-// outage it matters little when that was noticed.
+// A waiter for a quorum is woken, and the masters are dialled while anybody waits. So the lock is
+// acquired soon after an outage of any length.
 func TestALockIsHadSoonAfterAnOutage(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(3 * time.Second))
@@ -58,7 +57,7 @@ func TestALockIsHadSoonAfterAnOutage(t *testing.T) {
 	})
 }
 
-// The end of a quarantine is the end of an outage, where a quorum votes by it.
+// The end of a quarantine is the end of an outage if it gives a quorum.
 func TestALockIsHadSoonAfterAQuarantine(t *testing.T) {
 	for name, opts := range map[string][]redlock.LockOption{"waiting": nil, "polling": {redlock.WithTries(1000)}} {
 		t.Run(name, func(t *testing.T) {

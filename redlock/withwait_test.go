@@ -10,9 +10,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Every way to wait ends after the time given, as if its context had ended, and says whether
-// the lock is taken or there is no quorum. The caller's own context has not ended. A call that
-// does not wait is not bounded by it, nor is the work.
+// Every way to wait ends after the given time, as if its context had ended, and says whether the
+// lock is taken or there is no quorum. The caller's own context has not ended. WithWait does not
+// bound a call that does not wait, nor the work.
 func TestWithWaitBoundsTheWaitingOfAllKinds(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		holder, c := s.open(), s.open(redlock.WithWait(200*time.Millisecond))
@@ -57,8 +57,9 @@ func TestWithWaitBoundsTheWaitingOfAllKinds(t *testing.T) {
 	})
 }
 
-// turnComes has a call stand behind others of its client, for keys that a stranger holds, until those give
-// up. Its wait ends so long after that. Something happens so long before. It returns the call's error.
+// turnComes makes a call wait behind others of its client, for keys that a stranger holds, until
+// the others give up. Its wait ends left after that; happens runs before that. It returns its
+// error.
 func (s *sim) turnComes(k kind, left, before time.Duration, happens func()) error {
 	s.T.Helper()
 	c := s.openReady()
@@ -80,8 +81,8 @@ func (s *sim) turnComes(k kind, left, before time.Duration, happens func()) erro
 	return q.err
 }
 
-// Waiting behind others of its client is a refusal: the call is told of no outage where its first attempt
-// is cut off.
+// Waiting behind other calls of the client counts as a refusal, not as an outage, even if the
+// call's first attempt is cut off.
 func TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken(t *testing.T) {
 	for _, k := range append(kinds, slot) {
 		for left := time.Millisecond; left <= 3*away; left += 3 * time.Millisecond {
@@ -97,7 +98,7 @@ func TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken(t *testing.
 	}
 }
 
-// An outage that has begun when its turn comes is told as such.
+// If an outage has begun when the call's turn comes, its error says so.
 func TestACallThatWaitedBehindItsClientsOwnIsToldOfAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {
 		before  time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
-// The client is not closed by hand: nothing may be left in the bubble for it.
+// The test does not close the client, and yet nothing may be left in the bubble.
 func TestMastersInABubbleFailAsOthersDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		masters := redlocktest.StartInBubble(t, 3)

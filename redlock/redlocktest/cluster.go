@@ -33,10 +33,9 @@ func Run(n int) (urls []string, stop func(), err error) {
 	return c.URLs(), c.Close, nil
 }
 
-// Cluster is a number of masters, numbered from 0 in the order of URLs. Its
-// methods return when the fault has taken effect, and are safe for concurrent
-// use; but a number that no master has ends the test at once (tb.Fatalf), which
-// is possible from the test's own goroutine only.
+// Cluster is a number of masters, numbered from 0 in the order of URLs. Its methods return when the
+// fault has taken effect, and are safe for concurrent use. A number that no master has ends the
+// test at once (tb.Fatalf), which is possible only from the test's own goroutine.
 type Cluster struct {
 	tb      testing.TB
 	masters []*simmaster.Master
@@ -49,9 +48,9 @@ func StartCluster(tb testing.TB, n int) *Cluster {
 	return start(tb, n, simmaster.StartCluster)
 }
 
-// StartInBubble is StartCluster for a test in a testing/synctest bubble: call it inside,
-// with the bubble's own testing.T. The masters open no socket, and time is virtual for
-// them and their clients. They are reached by Open alone.
+// StartInBubble is StartCluster for a test in a testing/synctest bubble: call it inside, with the
+// bubble's own testing.T. The masters open no socket, and time is virtual for them and their
+// clients. Only Open can reach them.
 func StartInBubble(t testing.TB, n int) *Cluster {
 	t.Helper()
 	var opts []redlock.Option
@@ -76,8 +75,8 @@ func start(tb testing.TB, n int, start func(n int) (*simmaster.Cluster, error)) 
 	return &Cluster{tb: tb, masters: c.Masters()}
 }
 
-// Open makes a client of the masters, of either sort of cluster, as redlock.Open does. It
-// is closed when the test is over, if not before. In a bubble it follows virtual time.
+// Open makes a client of the masters, of either kind of cluster, as redlock.Open does. It is closed
+// when the test is over, if not before. In a bubble it follows virtual time.
 func (c *Cluster) Open(opts ...redlock.Option) (*redlock.Client, error) {
 	client, err := redlock.Open(c.URLs(), append(c.opts[:len(c.opts):len(c.opts)], opts...)...)
 	if err != nil {
@@ -97,17 +96,17 @@ func (c *Cluster) URLs() []string {
 	return urls
 }
 
-// Kill ends master i as kill -9 does: its connections are reset, new ones are
-// refused. Killing a killed one does nothing.
+// Kill ends master i as kill -9 does: its connections are reset, and new ones are refused. Killing
+// a killed master does nothing.
 func (c *Cluster) Kill(i int) {
 	c.tb.Helper()
 	c.master("Kill", i).Kill()
 }
 
-// Restart starts master i again, at its URL, without its data and with a new
-// identity; a running or frozen one is killed first. Clients do not count it for
-// their longest TTL (redlock.WithMaxTTL), unless WithGuard(redlock.GuardOff). It ends the test at once
-// when another process has taken the port and keeps it for 2 s.
+// Restart starts master i again, at its URL, without its data and with a new identity; it kills a
+// running or frozen one first. Clients do not count the master for their longest TTL
+// (redlock.WithMaxTTL), unless WithGuard(redlock.GuardOff). It ends the test at once if another
+// process has taken the port and keeps it for 2 s.
 func (c *Cluster) Restart(i int) {
 	c.tb.Helper()
 	if err := c.master("Restart", i).Restart(false); err != nil {
@@ -115,16 +114,15 @@ func (c *Cluster) Restart(i int) {
 	}
 }
 
-// Freeze stops master i as kill -STOP does: it accepts connections and bytes
-// but executes and answers nothing. Freezing one that is frozen or killed does
-// nothing.
+// Freeze stops master i as kill -STOP does: it accepts connections and bytes but executes and
+// answers nothing. Freezing a frozen or killed master does nothing.
 func (c *Cluster) Freeze(i int) {
 	c.tb.Helper()
 	c.master("Freeze", i).Freeze()
 }
 
-// Thaw undoes Freeze, as kill -CONT does: what waited is executed now, in
-// order, also for clients that have given up. Without a Freeze it does nothing.
+// Thaw undoes Freeze, as kill -CONT does: the master now executes what waited, in order, also for
+// clients that have given up. Without a Freeze it does nothing.
 func (c *Cluster) Thaw(i int) {
 	c.tb.Helper()
 	c.master("Thaw", i).Thaw()

@@ -1,6 +1,5 @@
-// Package redlocktest gives tests of code that takes locks the masters to take
-// them on: embedded in the test process, on loopback ports, with nothing to
-// install and nothing left behind.
+// Package redlocktest gives tests of code that takes locks the masters for them: embedded in the
+// test process, on loopback ports, with nothing to install and nothing left behind.
 //
 //	func TestOnlyOneWorkerSells(t *testing.T) {
 //		c, err := redlock.Open(redlocktest.Start(t, 3))
@@ -39,13 +38,12 @@
 // [Run] is for TestMain, for Example functions and for programs, which have no
 // testing.TB.
 //
-// A restarted master has lost its data. At the guard's default level it does
-// not vote until every lock it may have forgotten is over (redlock.WithMaxTTL):
-// lower that in a test that waits for it.
+// A restarted master has lost its data. At the guard's default level it does not vote until every
+// lock that it may have forgotten has expired (redlock.WithMaxTTL): lower that in a test that waits
+// for it.
 //
-// The masters speak the Redis protocol, run Lua, and expire keys by the real
-// clock. Any Redis client can use them, but they are no Redis: persistence,
-// replication, ACLs, passwords, TLS and part of the commands are missing, they do
-// not work on systems of 32 bits, and with more than a few thousand keys they are
-// slow. Tests of such things need a real redis-server.
+// The masters speak the Redis protocol, run Lua, and expire keys by the real clock. Any Redis
+// client can use them, but they are no Redis: persistence, replication, ACLs, passwords, TLS and
+// part of the commands are missing. They do not work on 32-bit systems, and they are slow with more
+// than a few thousand keys. Tests that need these things need a real redis-server.
 package redlocktest

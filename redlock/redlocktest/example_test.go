@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
-// Masters for as long as a test runs.
+// The masters run for as long as the test.
 func ExampleStart() {
 	TestOnlyOneSells := func(t testing.TB) { // in earnest: t *testing.T
 		client, err := redlock.Open(redlocktest.Start(t, 3))
@@ -34,7 +34,7 @@ func ExampleStart() {
 	// Output: true
 }
 
-// A test in virtual time: in earnest, inside synctest.Test, whose t it is given.
+// This test runs in virtual time: a real one calls it in synctest.Test, with its t.
 func ExampleStartInBubble() {
 	TestTheLockIsRenewed := func(t testing.TB) {
 		client, err := redlocktest.StartInBubble(t, 3).Open(redlock.WithTTL(time.Second))
@@ -54,7 +54,7 @@ func ExampleStartInBubble() {
 	// Output: true
 }
 
-// What becomes of the program when masters die.
+// The test shows what happens to the program when masters die.
 func ExampleStartCluster() {
 	TestTwoMastersMayDie := func(t testing.TB) { // in earnest: t *testing.T
 		masters := redlocktest.StartCluster(t, 5)
@@ -91,7 +91,7 @@ func ExampleStartCluster() {
 	// Output: true
 }
 
-// Masters for an Example function, or for TestMain.
+// Run starts masters for an Example function, or for TestMain.
 func ExampleRun() {
 	urls, stop, err := redlocktest.Run(3)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// passes runs a test of the examples and reports whether it passed. A *testing.T can
-// be had by no Example, and testing.RunTests prints what would spoil the output.
+// passes runs a test of the examples and reports whether it passed. An Example has no *testing.T,
+// and testing.RunTests would print into the output.
 func passes(test func(t testing.TB)) bool {
 	t := &inExample{}
 	var wg sync.WaitGroup
@@ -23,7 +23,7 @@ func passes(test func(t testing.TB)) bool {
 	return !t.failed
 }
 
-// inExample is as much of a testing.TB as the examples need; the rest panics.
+// inExample has only what the examples need of a testing.TB; the rest panics.
 type inExample struct {
 	testing.TB
 	failed   bool

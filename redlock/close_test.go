@@ -22,7 +22,7 @@ func TestCloseUnlocksWhatIsHeldAndEndsItsContexts(t *testing.T) {
 		ctx, cancel := held[0].WithContext(t.Context())
 		defer cancel()
 		var wg sync.WaitGroup
-		for range 3 { // together, and again
+		for range 3 { // at once, and more than once
 			wg.Go(func() {
 				if err := c.Close(); err != nil {
 					t.Error(err)

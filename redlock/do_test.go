@@ -94,7 +94,7 @@ func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 		name    string
 		opts    []redlock.LockOption
 		notices bool // the function waits for its context to end
-		taken   bool // the keys are somebody else's afterwards
+		taken   bool // afterwards somebody else has the keys
 		result  error
 	}{
 		{"noticed, nil", renewed, true, false, nil},
@@ -225,7 +225,7 @@ func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
 			wantExactly(t, c.Do(ctx, "key", fn), redlock.ErrReentrant)
 			wantExactly(t, c.TryDo(ctx, "key", fn), redlock.ErrReentrant)
 			wantExactly(t, c.Lead(ctx, "key", fn), redlock.ErrReentrant)
-			_, err = other.TryLock(ctx, "key") // another client is somebody else
+			_, err = other.TryLock(ctx, "key") // another client has no share in the hold
 			wantExactly(t, err, redlock.ErrTaken)
 			if found, ok := redlock.FromContext(ctx); !ok || found.Key() != "key" && found.Key() != "another" {
 				t.Errorf("FromContext: %v, %v", found, ok)

@@ -58,7 +58,7 @@ func TestErrorsMatchWhatTheyAreMadeOfAndNothingElse(t *testing.T) {
 	for _, test := range []struct {
 		err         error
 		want        []error
-		held, named bool // a Holder and a NodeError are reached
+		held, named bool // a Holder and a NodeError are found
 	}{
 		{quorumError(ErrNoQuorum, context.Canceled, held, pool.ErrTimeout), []error{ErrNoQuorum, context.Canceled, pool.ErrTimeout}, true, true},
 		{quorumError(ErrTaken, nil, held, ErrNotAwaited), []error{ErrTaken, ErrNotAwaited}, true, true},
@@ -179,7 +179,7 @@ func inThePast(err error, by time.Duration) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Type() {
 		case reflect.TypeFor[time.Duration]():
-			if v.Type().Field(i).Name != "Limit" { // that is a setting
+			if v.Type().Field(i).Name != "Limit" { // Limit is a setting
 				f.SetInt(int64(-by))
 			}
 		case reflect.TypeFor[drift.Span]():

@@ -91,15 +91,15 @@ func TestAnAdoptionThatWouldComeTooLateLeavesTheToken(t *testing.T) {
 		token := handedOver(t, mustLock(t, s.open(), "key", redlock.WithTTL(10*time.Second)))
 		s.placeAway(func(int) time.Duration { return 220 * time.Millisecond })
 		c := s.openReady()
-		_, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second)) // it waits for 200 ms
+		_, err := c.Adopt(t.Context(), "key", token, redlock.WithTTL(4*time.Second)) // it waits for 200 ms at most
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		time.Sleep(time.Second) // what was sent arrives
+		time.Sleep(time.Second) // let the commands arrive
 		for i := range 3 {
 			if stands, _ := s.Ask(i, "GET", "key").([]byte); string(stands) != token {
 				t.Errorf("master %d has %q, want the token", i, stands)
 			}
 		}
-		unlock(t, s.must(c.Adopt(t.Context(), "key", token, redlock.WithTTL(10*time.Second)))) // for 500 ms
+		unlock(t, s.must(c.Adopt(t.Context(), "key", token, redlock.WithTTL(10*time.Second)))) // it waits for 500 ms at most
 	})
 }
 

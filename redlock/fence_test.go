@@ -101,7 +101,7 @@ func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
 		f := l.Fence()
 		s.Restart(false, 0)
 		synctest.Wait()
-		time.Sleep(20 * time.Second) // renewals, which set the lock again
+		time.Sleep(20 * time.Second) // renewals set the lock again
 		synctest.Wait()
 		if l.Fence() != f || s.fence(0, "key") != f || s.holders("key", l.Token()) != 5 {
 			t.Errorf("token %d after %d, the restarted master has %d", l.Fence(), f, s.fence(0, "key"))

@@ -126,7 +126,7 @@ func TestNothingIsSetForAUserWhoCannotReleaseIt(t *testing.T) {
 // Each connection is judged anew. Until then the judgment of the one before it counts.
 func TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses(t *testing.T) {
 	for why, refused := range refusals {
-		for _, n := range []int{1, 3} { // so many refuse
+		for _, n := range []int{1, 3} { // how many refuse
 			inSim(t, 3, func(t *testing.T, s *sim) {
 				_ = s.openReady().Close()
 				for _, m := range s.All[:n] {

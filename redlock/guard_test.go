@@ -174,7 +174,7 @@ func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) 
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.guarded()
 		wantStandings(t, c, votes, votes, votes, votes, votes)
-		time.Sleep(time.Minute) // the first looks are long over
+		time.Sleep(time.Minute) // the first probes ended long ago
 		if err := s.All[1].NewHistory(); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
 			}
 			return dial(ctx, network, addr)
 		}))
-		urls := append(s.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379") // nobody is at the last
+		urls := append(s.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379") // nothing listens at the last
 		c := s.openAt(urls, twin, redlock.WithOutageWait(0))
 		if err := c.Init(t.Context()); err == nil || !strings.Contains(err.Error(), "same server") || !strings.Contains(err.Error(), "gone.sim") {
 			t.Errorf("Init of such a list: %v", err)
@@ -240,7 +240,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 				why, ok := errors.AsType[*redlock.AbstainError](node)
 				return ok && why.Cause == guard.OtherFleet && strings.Contains(why.Value, name) && !strings.Contains(why.Want, name)
 			})
-			if !named { // of others it may not be known yet
+			if !named { // other markers may not be known yet
 				t.Errorf("%s: %v", name, err)
 			}
 			s.wantDeclared() // nobody has written the markers

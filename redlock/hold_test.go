@@ -83,7 +83,7 @@ func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
 				clock.step(15 * time.Second)
 				began := time.Now()
 				select {
-				case <-ctx.Done(): // nobody asked
+				case <-ctx.Done(): // it ends without a call
 				case <-time.After(time.Second):
 				}
 				if d := time.Since(began); d > 50*time.Millisecond {
@@ -356,7 +356,7 @@ func TestALockMayBeUsedFromManyGoroutines(t *testing.T) {
 			}
 			for range 10 {
 				wg.Go(func() {
-					for extended.Load() < int32(n%5) && l.Context().Err() == nil { // sooner or later
+					for extended.Load() < int32(n%5) && l.Context().Err() == nil { // at different moments
 						runtime.Gosched()
 					}
 					if !ended("Unlock", l.Unlock(t.Context())) {

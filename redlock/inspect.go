@@ -60,13 +60,13 @@ type MasterHold struct {
 }
 
 // Inspect asks all masters who holds the key, in one round trip, and changes
-// nothing. It knows every kind of lock: plain ones, also those of other Redlock
+// nothing. It knows every kind of lock: plain ones, also from other Redlock
 // clients, the readers of a read-write lock, and keys that are no locks.
 //
 // It waits for all masters, not only for a quorum, each for the masters' timeout at
 // the most. A master that could not be asked is a row with Err, not an error.
 // Inspect returns an error only when the key is bad (see Lock), when ctx ends first
-// (the error then matches that of ctx), or when the client is closed (ErrClosed).
+// (the error then matches ctx's error), or when the client is closed (ErrClosed).
 func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	l, err := c.newLock(ctx, wire.OpInspect, key, nil)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 		if !strings.Contains(err.Error(), `"b"`) {
 			t.Errorf("%v does not name the key", err)
 		}
-		_, err = d.TryLockAll(l.Context(), []string{"a", "b"}) // another client's hold
+		_, err = d.TryLockAll(l.Context(), []string{"a", "b"}) // the hold belongs to another client
 		wantExactly(t, err, redlock.ErrTaken)
 		set := s.must(c.LockAll(t.Context(), []string{"x", "y"}))
 		_, err = c.TryLock(set.Context(), "y")

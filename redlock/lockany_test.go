@@ -29,7 +29,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 		keys := slots(4)
 		got := map[string]*redlock.Lock{}
 		for range keys {
-			l := s.must(c.LockAny(t.Context(), append(keys, keys[0]))) // named twice, there once
+			l := s.must(c.LockAny(t.Context(), append(keys, keys[0]))) // a duplicate counts once
 			if got[l.Key()] != nil {
 				t.Errorf("%s was given twice", l.Key())
 			}
@@ -59,7 +59,7 @@ func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 		defer cancel()
 		_, err := c.TryLockAny(both, keys)
 		wantExactly(t, err, redlock.ErrReentrant)
-		_, err = c.TryLockAny(second.Context(), keys) // another may give one back
+		_, err = c.TryLockAny(second.Context(), keys) // others may release a slot
 		wantExactly(t, err, redlock.ErrTaken)
 		_, err = c.TryLock(first.Context(), first.Key())
 		wantExactly(t, err, redlock.ErrReentrant)
@@ -167,7 +167,7 @@ func TestASlotThatIsGivenBackIsFound(t *testing.T) {
 		keys := slots(3)
 		for name, test := range map[string]struct {
 			waited, within time.Duration
-			here           bool // the key at which it waits is given back
+			here           bool // the key for which it waits is released
 		}{
 			"here":                    {0, soon, true},
 			"here, after long":        {20 * time.Second, soon, true},

@@ -49,7 +49,7 @@ func breakThings(t *testing.T, s *sim, opts ...redlock.Option) {
 	c := s.open(opts...)
 	mustLock(t, c, "key", redlock.WithTTL(time.Second))
 	s.Restart(false, 0)
-	time.Sleep(5 * time.Second) // it is adopted
+	time.Sleep(5 * time.Second) // the master is adopted
 	s.Kill(0, 1)
 	time.Sleep(time.Minute)
 }

@@ -63,7 +63,7 @@ func TestALockThatIsGoneWhereverMastersAnswerIsLostAtItsNextRenewal(t *testing.T
 						t.Fatalf("it is lost before: %v", context.Cause(l.Context()))
 					}
 					for i := range s.All {
-						_ = s.All[i].Set("key", "", time.Millisecond) // which expires at once
+						_ = s.All[i].Set("key", "", time.Millisecond) // it expires at once
 					}
 					time.Sleep(1200 * time.Millisecond)
 					lost, ok := errors.AsType[*redlock.LostError](context.Cause(l.Context()))

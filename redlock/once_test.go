@@ -26,7 +26,7 @@ func (s *sim) setOn(key, value string, ttl time.Duration, which ...int) {
 // A call that does not wait repeats its attempt if the votes were split and nobody can have the
 // lock. Traces and results count the repetitions as one attempt.
 func TestATryWhoseVotesWereSplitIsMadeAgain(t *testing.T) {
-	const before = 3 * away // until others have rolled back: longer than the attempt and the question who holds the key take
+	const before = 3 * away // others roll back after this; the attempt and the question for the holder take less
 	for name, test := range map[string]struct {
 		prepare func(s *sim)
 		opts    []redlock.LockOption
@@ -85,7 +85,7 @@ func TestOfSeveralTriesInOneMomentOneSucceeds(t *testing.T) {
 	const clients, rounds = 5, 40
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		all := make([]*redlock.Client, clients)
-		for k := range all { // each is nearest to another master
+		for k := range all { // each client has another nearest master
 			at := k
 			far := &sim{Bubble: s.Bubble, opts: s.opts}
 			far.placeAway(func(i int) time.Duration { return time.Duration(10+(i+at)%clients) * 100 * time.Microsecond })
@@ -179,7 +179,7 @@ func TestATryLeavesAKeyToCallsOfItsClientThatWait(t *testing.T) {
 		if text := err.Error(); !strings.Contains(text, `held by "somebody"`) || !strings.Contains(text, "others of this client wait for it") || s.asked() != before+1 {
 			t.Errorf("%d commands: %v", s.asked()-before, err)
 		}
-		s.do("DEL", "key") // nobody is called
+		s.do("DEL", "key") // this calls nobody
 		_, err = c.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
 		unlock(t, q.mustHave(t))
@@ -227,7 +227,7 @@ func TestATryTakesTheMastersTimeoutAtTheMost(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for name, try := range tries() {
 		for situation, test := range map[string]struct {
-			away    time.Duration // of the masters
+			away    time.Duration // how far the masters are
 			prepare func(s *sim, c *redlock.Client)
 			fresh   bool // the masters were not judged before
 		}{

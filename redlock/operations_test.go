@@ -108,7 +108,7 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 						time.Sleep(2 * time.Second) // connected again
 					}
 					if errors.Is(err, redlock.ErrNoQuorum) && !over {
-						unlock(t, l) // the hold has gone on
+						unlock(t, l) // the hold still exists
 					}
 					_ = l.Unlock(t.Context()) // whatever it says: nothing may be left
 					wantExactly(t, l.Context().Err(), context.Canceled)

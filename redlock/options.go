@@ -253,7 +253,7 @@ func upTo(most time.Duration, name string, d time.Duration, field func(o *client
 
 // WithKeyPrefix puts a prefix before every key in Redis. By default there is
 // none: the lock is named as the caller names it, as in other Redlock clients.
-// Prefix and key have 1,024 bytes at the most together.
+// Prefix and key have at most 1,024 bytes together.
 func WithKeyPrefix(s string) Option {
 	return clientOption(func(o *clientOptions) error {
 		if strings.HasPrefix(s, wire.ReservedPrefix) {

@@ -21,7 +21,7 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 	for _, test := range []struct {
 		opt  redlock.Option
 		want []string
-		more []redlock.Option // beside it
+		more []redlock.Option // set together with opt
 	}{
 		{redlock.WithTTL(19 * time.Millisecond), []string{"WithTTL", "19ms", "20ms"}, nil},
 		{redlock.WithTTL(25 * time.Hour), []string{"WithTTL", "25h", "24h"}, nil},

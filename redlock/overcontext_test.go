@@ -84,7 +84,7 @@ func TestACallWhoseContextIsOverSaysSo(t *testing.T) {
 		for looks, calls := range []map[string]call{others, begun} {
 			for name, call := range calls {
 				if name == "Init" && situation == "taken" {
-					continue // which is no failure of it
+					continue // Init does not fail then
 				}
 				t.Run(situation+", "+name, func(t *testing.T) {
 					inSim(t, 5, func(t *testing.T, s *sim) {
@@ -122,7 +122,7 @@ func TestACallWhoseWaitIsOverSaysSo(t *testing.T) {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			ctx, cancel := context.WithCancel(t.Context())
 			c := s.open(redlock.WithOutageWait(0), redlock.WithTrace(&redlock.Trace{
-				Attempt: func(redlock.AttemptInfo) { time.Sleep(time.Second); cancel() }, // meanwhile it ends
+				Attempt: func(redlock.AttemptInfo) { time.Sleep(time.Second); cancel() }, // the context ends meanwhile
 			}))
 			happens(s)
 			for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {

@@ -47,7 +47,7 @@ func TestAMasterThatMayNotVoteIsNoPilot(t *testing.T) {
 		held = q.mustHave(t)
 		s.All[pilot].FlushAll()
 		unlock(t, mustLock(t, c, "other"))                    // here the client learns of it
-		s.Ask(pilot, "SET", "key", "another's", "PX", 60_000) // a free key would be asked for at once
+		s.Ask(pilot, "SET", "key", "another's", "PX", 60_000) // a free key would be acquired at once
 		q = s.queue(c, "key")
 		if here, others := s.members(pilot, queue), s.queuesBeside(pilot, queue); len(here) != 0 || others != 1 {
 			t.Errorf("in the queue of the master that may not vote are %q, and %d others have one", here, others)

@@ -22,7 +22,7 @@ type slowLine struct {
 
 	mu    sync.Mutex // guards what follows
 	off   bool
-	conns []net.Conn // to the slow master, those that were closed too
+	conns []net.Conn // to the slow master, closed ones too
 	cuts  int        // how many more requests are cut off before the answer
 
 	cutting sync.WaitGroup
@@ -109,7 +109,7 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 		time.Sleep(time.Second)
 		held := mustLock(t, s.open(), "key", fair)
 		first := s.queue(patient, "key", fair)
-		time.Sleep(time.Second) // it has its place
+		time.Sleep(time.Second) // it is in the queue
 		var served int
 		var mu sync.Mutex
 		var others sync.WaitGroup
@@ -186,7 +186,7 @@ func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 			t.Fatal("the second one was not called")
 		}
 		cut.Wait()
-		time.Sleep(2 * time.Second) // it is back: it dials every second at the least
+		time.Sleep(2 * time.Second) // it is back: it dials at least every second
 		unlock(t, second.lock)
 		if !first.has() || third.has() {
 			t.Fatalf("the first one has it: %v, the third: %v", first.has(), third.has())

@@ -31,7 +31,7 @@ func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *
 
 // queueFor is queue for a lock of any kind.
 func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redlock.Lock, error)) *queuer {
-	synctest.Wait() // until all masters have what was sent before, not a quorum alone
+	synctest.Wait() // until all masters, not only a quorum, have what was sent before
 	ctx, cancel := context.WithCancel(s.T.Context())
 	q := &queuer{c: c, cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -185,7 +185,7 @@ func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 		// Each frozen waiter costs at most 340 ms, on average.
 		for _, n := range []int{1, 2, 10} {
 			rounds := 40 / n
-			if n == 1 { // the mean of so few pauses is a matter of chance
+			if n == 1 { // the mean of fewer pauses varies too much
 				rounds = 160
 			}
 			sum := time.Duration(0)

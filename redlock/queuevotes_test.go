@@ -28,7 +28,7 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 				if pilot < 0 {
 					t.Fatal("it does not queue up")
 				}
-				s.All[pilot].FlushAll() // of the three that have it
+				s.All[pilot].FlushAll() // one of the three that have the key
 				s.Ask((pilot+1)%5, "DEL", "a")
 				s.Ask((pilot+2)%5, "DEL", "a")
 				time.Sleep(1400 * time.Millisecond)

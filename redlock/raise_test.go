@@ -12,7 +12,7 @@ import (
 func TestASecondRoundThatComesTooLateIsAFailure(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing(), redlock.WithTrace(&redlock.Trace{Node: func(n redlock.NodeInfo) {
-			if n.Err == nil { // the first round is decided: what it gave is overtaken
+			if n.Err == nil { // the first round is decided: higher fences overtake its token
 				s.setFence(uint64(time.Now().Add(2*time.Hour).UnixMicro()), "key", 0, 1, 2)
 			}
 		}}))

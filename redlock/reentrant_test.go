@@ -90,7 +90,7 @@ func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 		late := again(t, c, inner) // its context is first used after the loss
 		left := again(t, c, outer)
 		unlock(t, left)
-		wantExactly(t, context.Cause(left.Context()), redlock.ErrUnlocked) // first asked for now
+		wantExactly(t, context.Cause(left.Context()), redlock.ErrUnlocked) // its context is first used here
 		ctx := inner.Context()
 		for i := range 3 {
 			_ = s.All[i].Set("key", "thief", time.Minute)
@@ -326,7 +326,7 @@ func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 						ttl := time.Duration(1+i) * time.Second
 						l, err := c.TryLock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(ttl))
 						if err != nil {
-							return // the outer was unlocked: taken, or free and taken by another
+							return // the outer handle is unlocked, and another call has the key
 						}
 						_ = l.Extend(t.Context())
 						_, _ = l.Remaining(), l.Context().Err()

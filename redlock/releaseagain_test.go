@@ -17,7 +17,7 @@ import (
 // master still executes what was written.
 type losingConn struct {
 	net.Conn
-	doomed *atomic.Bool // the next connection of the master that is written to
+	doomed *atomic.Bool // the master's next connection that is written to breaks
 	lost   atomic.Bool
 }
 

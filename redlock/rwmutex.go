@@ -62,7 +62,7 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Lock, error
 
 // RLock acquires for reading, beside other readers. It waits while a writer holds
 // the lock, or waits for it, as Lock waits for a holder, and the writer's release
-// wakes it. Bounds and errors are those of [Client.Lock]. The lock is held, renewed,
+// wakes it. It has the bounds and errors of [Client.Lock]. The lock is held, renewed,
 // lost and unlocked like any other.
 //
 // Under a context that carries a hold of the key it is refused with ErrReentrant,

@@ -66,7 +66,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		check(w.Context(), "read what one writes", "already held", m.RLock)
 		check(w.Context(), "write again", "already held", m.Lock)
 		unlock(t, w)
-		l, err := m.RLock(w.Context()) // which carries no hold any more, but is over
+		l, err := m.RLock(w.Context()) // it carries no hold any more, but has ended
 		wantExactly(t, err, context.Canceled)
 		if l != nil {
 			t.Error("a lock beside an error")
@@ -101,7 +101,7 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 		for _, m := range s.All {
 			m.SetClockOffset(-100 * time.Millisecond)
 		}
-		beside := s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second))) // its script judges the set
+		beside := s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second))) // its script checks the set of readers
 		unlock(t, beside)
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)

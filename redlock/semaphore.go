@@ -26,7 +26,7 @@ func (c *Client) Semaphore(name string, permits int) *Semaphore {
 }
 
 // Acquire acquires a permit. It waits while all are held; the lock's Key tells which it
-// is. Waiting, options and errors are those of [Client.LockAny].
+// is. It has the options and errors of [Client.LockAny].
 func (s *Semaphore) Acquire(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	return s.acquire(ctx, opts, false)
 }

@@ -61,7 +61,7 @@ func (c *Client) withoutPrefix(key string) string { return strings.TrimPrefix(ke
 // and each is there once. 1 to 128 keys; with one key it is Lock. Each key excludes
 // only other locks of that key, also those of other clients.
 //
-// Waiting and errors are those of Lock. It is refused with ErrReentrant if the
+// It waits and fails as Lock does. It is refused with ErrReentrant if the
 // context carries a hold on any of the keys.
 func (c *Client) LockAll(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
 	return c.lockAll(ctx, keys, opts, false)
@@ -94,7 +94,7 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 // released while everybody waits for other keys may stay free for that long. 1 to 128 keys,
 // duplicates count once; with one key it is Lock.
 //
-// Errors and bounds are those of Lock. An error is about the key that is free
+// It has the errors and bounds of Lock. An error is about the key that is free
 // soonest. It is refused with ErrReentrant only if the context carries holds on all
 // of the keys, because then none can become free while the caller waits.
 func (c *Client) LockAny(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {

@@ -109,7 +109,7 @@ func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
 				leased++
 			}
 		}
-		if leased == 0 || // decided before all have said so
+		if leased == 0 || // it was decided before all masters answered
 			!strings.Contains(err.Error(), "leased to ") {
 			t.Errorf("no master names the lease: %v", err)
 		}

@@ -269,7 +269,7 @@ func TestRepliesAreCountedThatNobodyWaitsFor(t *testing.T) {
 		if _, err := s.open().TryLock(t.Context(), "key"); err == nil {
 			t.Fatal("two hold the key")
 		}
-		_, err := c.TryLock(t.Context(), "key") // it is ours, and refused
+		_, err := c.TryLock(t.Context(), "key") // the key is ours, so it is refused
 		refused := 0
 		for _, n := range nodes {
 			if n.Refused {
@@ -377,7 +377,7 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 					Held:     func(_ context.Context, l *redlock.Lock) context.Context { count("hold", l.Key(), 1); return nil },
 					Released: func(i redlock.ReleasedInfo) { count("hold", i.Key, -1) },
 				}))
-				for range 8 { // one of several keys is any of them
+				for range 8 {
 					l := s.must(k.lock(c, t.Context(), ab))
 					if again, err := k.lock(c, l.Context(), ab, redlock.WithReentrancy()); err == nil {
 						unlock(t, again)

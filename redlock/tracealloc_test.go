@@ -68,7 +68,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			}
 			var now drift.Instant
 			failure := &quorum.Failure{Kind: quorum.Taken}
-			lost := &LostError{Reason: ReasonClosed} // which is not logged
+			lost := &LostError{Reason: ReasonClosed} // it is not logged
 			r := c.wire.Inspect(l.own.Claim(), now)
 			defer r.Done()
 			if err := r.Wait(t.Context(), time.Second); err != nil {

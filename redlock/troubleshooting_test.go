@@ -132,7 +132,7 @@ func literal(e ast.Expr) string {
 	case *ast.BinaryExpr:
 		return literal(e.X) + literal(e.Y)
 	case *ast.BasicLit:
-		text, _ := strconv.Unquote(e.Value) // "" of a number
+		text, _ := strconv.Unquote(e.Value) // "" for a number
 		return text
 	default:
 		return "\n"

@@ -20,7 +20,7 @@ type Renewal struct {
 	MaxCount int
 }
 
-// WithTTL sets how long the masters keep the key after they last heard of the
+// WithTTL sets how long the masters keep the key after the last message of the
 // holder: 20 ms up to WithMaxTTL; 10 s by default. The lock is renewed until Unlock;
 // [WithLease] sets a TTL without renewal. The last of the two in a call counts.
 func WithTTL(d time.Duration) LockOption {

@@ -149,7 +149,7 @@ func TestALogHandlerThatBlocksKeepsNoMasterAway(t *testing.T) {
 			}
 		}
 		s.Kill(2, 3)
-		if err := l.Extend(t.Context()); err != nil { // with two that were away and one that was not
+		if err := l.Extend(t.Context()); err != nil { // with two that were down and one that was not
 			t.Error(err)
 		}
 	})

@@ -15,7 +15,7 @@ func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 		c := s.open()
 		const ttl = 600 * time.Millisecond
 		calls := [][]redlock.LockOption{nil, {redlock.WithTries(100)}}
-		calls = append(calls, slices.Repeat(calls[1:], 10)...) // one that polls may come at the right time by chance
+		calls = append(calls, slices.Repeat(calls[1:], 10)...) // one polling call may be on time by chance
 		for _, opts := range calls {
 			began := time.Now()
 			s.do("SET", "key", "crashed", "PX", ttl.Milliseconds())
@@ -75,7 +75,7 @@ func TestALockIsHadSoonAfterAQuarantine(t *testing.T) {
 					} else {
 						unlock(t, l)
 					}
-					had <- at // the client is closed behind it
+					had <- at // after this the client is closed
 				}()
 				time.Sleep(time.Second)
 				why := c.Masters()[2].Why

@@ -66,7 +66,7 @@ func (s *sim) turnComes(k kind, left, before time.Duration, happens func()) erro
 	for _, key := range ab {
 		s.foreign(key, 0, 1, 2)
 	}
-	others := []*queuer{k.waits(s, c), s.queue(c, ab[0]), s.queue(c, ab[1])} // of which one is the first
+	others := []*queuer{k.waits(s, c), s.queue(c, ab[0]), s.queue(c, ab[1])} // one of them is the first
 	time.Sleep(100 * time.Millisecond)
 	const stands = 2 * time.Second
 	began := time.Now()

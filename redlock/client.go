@@ -68,7 +68,6 @@ func OpenConfigs(masters []pool.Config, opts ...Option) (*Client, error) {
 	return openOn(func(opts ...pool.Option) (*pool.Pool, error) { return pool.NewFromConfigs(masters, opts...) }, opts)
 }
 
-// openOn makes a client with a pool of its own.
 func openOn(newPool func(...pool.Option) (*pool.Pool, error), opts []Option) (*Client, error) {
 	o, err := clientOptionsOf(opts)
 	if err != nil {

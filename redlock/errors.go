@@ -97,7 +97,6 @@ func (e *QuorumError) Error() string {
 	return b.String()
 }
 
-// notAwaited counts the masters that were not waited for.
 func (e *QuorumError) notAwaited() (n int) {
 	for node := range e.NodeErrors() {
 		if node.Err == ErrNotAwaited { //nolint:errorlint // they are never wrapped

@@ -37,7 +37,6 @@ func TestErrorsPageHasEveryError(t *testing.T) {
 	}
 }
 
-// read returns the text of a file.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

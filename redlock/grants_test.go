@@ -49,7 +49,6 @@ func TestAMasterThatTakesNoWriteKeepsItsVoteAndIsSaidToGrantNothing(t *testing.T
 	}
 }
 
-// only refuses these commands.
 func only(text string, commands ...string) func(string) string {
 	return func(cmd string) string {
 		for _, c := range commands {

@@ -189,7 +189,6 @@ func lastsFor(ttls []time.Duration, need int) time.Duration {
 	return ttls[need-1]
 }
 
-// silent counts the masters that did not answer.
 func (in *Inspection) silent() (n int) {
 	for i := range in.Masters {
 		if in.Masters[i].Err != nil {

@@ -51,7 +51,6 @@ var (
 	slot = kind{"any", (*redlock.Client).LockAny, (*redlock.Client).TryLockAny, script.Release}
 )
 
-// ab are the keys of the tests of all kinds.
 var ab = []string{"a", "b"}
 
 // waits makes a client wait for "a", or for both "a" and "b".

@@ -14,7 +14,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// slots names n keys.
 func slots(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {

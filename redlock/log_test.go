@@ -11,7 +11,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A logBuffer keeps what is logged.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer // guarded by mu

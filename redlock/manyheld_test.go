@@ -14,7 +14,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// lockMany acquires n keys.
 func lockMany(t *testing.T, c *redlock.Client, n int, opts ...redlock.LockOption) []*redlock.Lock {
 	t.Helper()
 	locks := make([]*redlock.Lock, n)

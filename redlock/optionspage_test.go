@@ -145,7 +145,6 @@ func rangeOf(err error) []string {
 	return ends
 }
 
-// opened returns the error of a client with the options.
 func opened(opts ...redlock.Option) error {
 	client, err := redlock.Open(someURLs, opts...)
 	if err == nil {
@@ -154,7 +153,6 @@ func opened(opts ...redlock.Option) error {
 	return err
 }
 
-// pooled returns the error of a pool with the option.
 func pooled(opt pool.Option) error {
 	p, err := pool.New(someURLs, opt)
 	if err == nil {

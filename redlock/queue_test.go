@@ -55,7 +55,6 @@ func (q *queuer) has() bool {
 	}
 }
 
-// mustHave waits for the lock.
 func (q *queuer) mustHave(t *testing.T) *redlock.Lock {
 	t.Helper()
 	<-q.done

@@ -120,7 +120,6 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	}
 }
 
-// allKeys returns the keys of each master.
 func (s *sim) allKeys() (all []string) {
 	synctest.Wait()
 	for _, m := range s.All {

@@ -43,7 +43,6 @@ func TestTheRoadsOfALockAreThoseInTheArchitecture(t *testing.T) {
 	}
 }
 
-// lockAtOnce locks and unlocks many keys at once.
 func lockAtOnce(t *testing.T, s *sim, calls int) {
 	c := s.open()
 	var all sync.WaitGroup

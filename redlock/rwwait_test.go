@@ -12,12 +12,10 @@ import (
 // Waiting readers and writers are woken by the writer's release, by the last reader's release, and
 // by a writer that gives up.
 
-// reads makes a client wait for a key as a reader.
 func (s *sim) reads(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).RLock(ctx, opts...) })
 }
 
-// writes makes a client wait for a key as a writer.
 func (s *sim) writes(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx, opts...) })
 }

@@ -102,7 +102,6 @@ func settle() {
 	synctest.Wait()
 }
 
-// dial is the dialer of the clients.
 func (s *sim) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := s.Dialer()(ctx, network, addr)
 	if err != nil {
@@ -132,7 +131,6 @@ func (c *subscribingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// do sends a command to every master.
 func (s *sim) do(command string, args ...any) {
 	s.T.Helper()
 	for i := range s.All {
@@ -140,7 +138,6 @@ func (s *sim) do(command string, args ...any) {
 	}
 }
 
-// doOn sends a command to some masters.
 func (s *sim) doOn(which []int, command string, args ...any) {
 	s.T.Helper()
 	for _, i := range which {
@@ -242,7 +239,6 @@ func (s *sim) leftovers() (keys []string) {
 	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting || key == guard.ListKey })
 }
 
-// wantClean fails if a key is left anywhere.
 func (s *sim) wantClean() {
 	s.T.Helper()
 	synctest.Wait()

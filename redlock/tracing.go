@@ -122,7 +122,6 @@ func (l *Lock) traceHeld() {
 	}
 }
 
-// traceReleased reports that a hold has ended.
 func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
 	t := l.c.opts.trace
 	if t == nil || t.Released == nil {
@@ -154,7 +153,6 @@ func (l *Lock) traceLost(at time.Time, err *LostError) {
 	}
 }
 
-// traceExtend reports a decided Extend or Verify.
 func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Extend != nil {
 		now := l.c.opts.clock.Now()
@@ -200,7 +198,6 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 	}
 }
 
-// traceUnlock reports an Unlock by the handle l.
 func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		h := l.handle.Hold()
@@ -246,7 +243,6 @@ func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []N
 	return infos
 }
 
-// tellNodes reports them to the trace.
 func (c *Client) tellNodes(ctx context.Context, infos []NodeInfo) {
 	for i := range infos {
 		infos[i].Context = ctx

@@ -128,7 +128,6 @@ func (c *Cluster) Thaw(i int) {
 	c.master("Thaw", i).Thaw()
 }
 
-// master returns master i, or ends the test.
 func (c *Cluster) master(op string, i int) *simmaster.Master {
 	c.tb.Helper()
 	if i < 0 || i >= len(c.masters) {

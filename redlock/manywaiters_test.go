@@ -97,9 +97,9 @@ func TestCallsThatWaitForARenewedLockAskFourTimesASecondAtTheMost(t *testing.T) 
 	})
 }
 
-// Of the calls of a client that wait for a key, only one asks the masters, and one more of those
-// that want to read. While a client of this library holds the key that is at most four commands a
-// second, and one more for each master if a writer keeps readers out.
+// Only one of a client's calls that wait for a key asks the masters, and one more if calls want to
+// read it. While a client of this library holds the key, that is at most four commands a second, and
+// one more for each master if a writer keeps readers out.
 func TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait(t *testing.T) {
 	const waiters, seconds = 2000, 20 // of virtual time
 	for name, way := range manyWaiters {

@@ -1,8 +1,8 @@
 // Command explore visits all states of the models of the lock protocol and of fencing
-// tokens. It prints what it found, as tables. Its exit status is 1 if something was not
-// as it has to be.
+// tokens. It prints the results as tables. Its exit status is 1 if a result was not as
+// expected.
 //
-//	go run ./explore           the short configurations and the mistakes
+//	go run ./explore           the short configurations, the mistakes and the margins
 //	go run ./explore -long     the long ones too: a quarter of an hour, below 2 GB
 //	go run ./explore -traces   with the shortest way to each violation
 package main
@@ -34,8 +34,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "explore: -run:", err)
 		os.Exit(2)
 	}
-	// The states live until the end and are cheap to collect around: that much
-	// garbage again as there are states would cost more than it saves.
+	// The states live until the end, and the collector does not scan them. By default it would
+	// let as much garbage pile up as there are states, which costs more than it saves.
 	debug.SetGCPercent(20)
 
 	e := explorer{traces: *traces, name: name, most: *most, asExpected: true}
@@ -61,7 +61,7 @@ type explorer struct {
 	asExpected bool
 }
 
-// section prints a table in Markdown, a row a search.
+// section prints a Markdown table with one row for each search.
 func (e *explorer) section(title string, configs []search.Config, holds bool) {
 	if len(configs) == 0 {
 		return

@@ -60,17 +60,17 @@ func TestEveryMistakeIsFound(t *testing.T) {
 		if r.Trace == nil {
 			t.Fatalf("no violation within %d states (%s): %s", r.States, c.Summary(), r.Verdict())
 		}
-		// That one client could come to hold the lock is not enough.
+		// It is not enough that a second client could hold the lock.
 		last := r.Trace.Steps[len(r.Trace.Steps)-1]
 		switch {
-		case strings.Contains(r.Trace.Violated, "token"): // it is of two that are complete
+		case strings.Contains(r.Trace.Violated, "token"): // two attempts must be complete
 			if strings.Count(last.Believes, ", ") != 1 {
 				t.Errorf("the trace ends with %q: %s; want two tokens", last.Believes, r.Trace.Violated)
 			}
 		case !strings.Contains(r.Trace.Violated, "two clients hold the lock"), strings.Count(last.Believes, ", ") != 1:
 			t.Errorf("the trace ends with %q: %s; want two holders", last.Believes, r.Trace.Violated)
 		}
-		// What is found with the mistake is not found without it.
+		// Without the mistake there must be no violation.
 		if r := explore(t, c.Correct()); r.Trace != nil {
 			t.Errorf("without the mistake: %s", r.Verdict())
 		}

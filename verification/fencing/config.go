@@ -26,7 +26,7 @@ type Config struct {
 	Attempts   int  // 1 or 2
 	Strays     int  // of one attempt, 0 to 2
 	SetsAgain  bool // holders set the lock again
-	Losses     int  // of all that a master has, 0 to 2; 0: time does not count
+	Losses     int  // how often masters lose all they have, 0 to 2; 0: no time passes
 	Quarantine int  // ticks for which a master does not vote after a loss, 0 to 6
 	Ticks      int  // that pass in all, 0 to 6
 
@@ -40,7 +40,7 @@ type Mistake uint16
 
 // The mistakes.
 const (
-	NoRaise         Mistake = 1 << iota // the highest value is taken for stored
+	NoRaise         Mistake = 1 << iota // the highest value counts as stored by a quorum
 	RaiseIfOwner                        // a master raises wherever the attempt owns the lock
 	NoFloor                             // all floors are 0: each master is a plain counter
 	ShortQuarantine                     // the quarantine is one tick shorter
@@ -56,7 +56,7 @@ var mistakeNames = []string{
 // String names the mistakes.
 func (m Mistake) String() string { return search.Names(m, mistakeNames) }
 
-// check reports a configuration that a state has no room for.
+// check returns an error for a configuration that does not fit into a state.
 func (c *Config) check() error {
 	return cmp.Or(
 		search.InRange("fencing: Attempts", c.Attempts, 1, maxAttempts),
@@ -69,7 +69,7 @@ func (c *Config) check() error {
 
 func (c *Config) has(m Mistake) bool { return c.Mistake&m != 0 }
 
-// timed reports whether clocks count.
+// timed reports whether time passes.
 func (c *Config) timed() bool { return c.Losses > 0 }
 
 // quarantine is how many ticks a master does not vote after a loss.
@@ -80,7 +80,7 @@ func (c *Config) quarantine() int {
 	return c.Quarantine
 }
 
-// Summary is what was explored, beside the name.
+// Summary lists the bounds of the configuration, without its name.
 func (c Config) Summary() string {
 	all := []string{fmt.Sprintf("N=%d, attempts %d", masters, c.Attempts)}
 	if c.Strays > 0 {
@@ -98,7 +98,7 @@ func (c Config) Summary() string {
 // Title is the name.
 func (c Config) Title() string { return c.Name }
 
-// Correct is the same without a mistake.
+// Correct is the same configuration without a mistake.
 func (c Config) Correct() search.Config {
 	c.Mistake = 0
 	return c

@@ -14,14 +14,14 @@
 // The lock may expire on any master whenever a script looks at it, so nothing rests on mutual
 // exclusion: several attempts may have a quorum at once. Answers may be lost. A stray is a
 // command that is executed late or again; nobody waits for its answer. With SetsAgain a holder
-// sets the lock again where another owner or none has it, and its token with it.
+// may take the lock again on any master, and raises the fence there to its token.
 //
-// With Losses, masters may lose all they have, and then do not vote for a quarantine. Only
-// there time passes: floors are read from clocks that differ by a tick, and an attempt takes a
-// tick at most.
+// With Losses, masters may lose all they have; they then do not vote until their quarantine
+// ends. Time passes only with Losses: floors are read from clocks that differ by a tick, and
+// an attempt takes a tick at most.
 //
-// An attempt has its token when a quorum stores it. Then no other attempt has the same, and it
-// is above every token that was complete when the attempt began (S8).
+// An attempt has its token when a quorum stores it. Then no other attempt has the same token,
+// and it is above every token that was complete when the attempt began (S8).
 //
 // # What bounds the exploration
 //

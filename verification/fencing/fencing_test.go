@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/verification/search/searchtest"
 )
 
-// What is searched of this model, and what must be found, is tested in package explore.
+// Package explore tests that this model holds, and that every mistake is found.
 
 func TestPermutationsOfMastersAndAttemptsAreOneState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -13,19 +13,19 @@ type state struct {
 	attempts [maxAttempts]attempt
 	highest  uint8 // of the tokens that are complete
 	now      uint8 // ticks since the beginning
-	losses   uint8 // that there were
+	losses   uint8 // so far
 }
 
-// A master is what it keeps, and what attempts had from it.
+// A master is what it keeps, and what it gave to attempts.
 type master struct {
-	owner uint8 // 1 and up: an attempt has the lock; 0: it is free
+	owner uint8 // the attempt that has the lock, counted from 1; 0: it is free
 	fence uint8
 	quar  uint8              // ticks of quarantine
 	given [maxAttempts]uint8 // to each attempt, where the answer counts; 0: nothing
-	asked uint8              // a bit for each attempt: by it, in the phase it is in
+	asked uint8              // a bit for each attempt that asked in its current phase
 }
 
-// An attempt is what it knows.
+// An attempt is what it knows, and what is counted of it.
 type attempt struct {
 	phase  uint8
 	floor  uint8
@@ -33,7 +33,7 @@ type attempt struct {
 	before uint8 // the highest token that was complete then
 	token  uint8 // while raising, and once it is complete
 	stored uint8 // masters that store it, as far as the attempt knows
-	strays uint8 // that there were
+	strays uint8 // so far
 	low    bool  // its token is not above what was complete before
 }
 
@@ -68,7 +68,7 @@ func (a attempt) key() uint64 {
 
 func (m master) compare(n master) int { return cmp.Compare(m.key(), n.key()) }
 
-// compare orders states that permutations make of one.
+// compare orders the permutations of a state.
 func (s *state) compare(t *state) int {
 	return cmp.Or(
 		slices.CompareFunc(s.attempts[:], t.attempts[:], func(a, b attempt) int {
@@ -77,8 +77,8 @@ func (s *state) compare(t *state) int {
 		slices.CompareFunc(s.masters[:], t.masters[:], master.compare))
 }
 
-// Canonical returns the one state that stands for all that differ from s only in which master
-// is which, and which attempt.
+// Canonical returns one representative of all states that differ from s only by a permutation
+// of the masters and of the attempts.
 func (x *machine) Canonical(s *state) state {
 	best := *s
 	slices.SortFunc(best.masters[:], master.compare)
@@ -112,14 +112,14 @@ func permuted(s *state, p []int) state {
 	return n
 }
 
-// reached is what the states that were checked show.
+// reached is what the search has seen so far.
 type reached struct {
-	all    bool // every attempt has its token in one of them
-	raised bool // a master has raised its fence for one that has its token
+	all    bool // every attempt has its token in some state
+	raised bool // a master has raised its fence in the second round
 }
 
-// Explore visits all states, until it finds one that violates a property. A configuration in
-// which some attempt gets no token, or none of them raises a fence, shows nothing.
+// Explore visits all states, until it finds one that violates a property. A configuration
+// shows nothing if its attempts never all have their tokens, or if no fence is raised.
 func (c Config) Explore(most int) (*search.Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err

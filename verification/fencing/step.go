@@ -7,8 +7,8 @@ type action struct {
 	kind            actionKind
 	attempt, master int8
 	number          uint8 // masters that earlier attempts left ahead, or the floor
-	expired         bool  // the lock has, when the script looked
-	lost            bool  // the answer is
+	expired         bool  // the lock had expired when the script looked
+	lost            bool  // the answer is lost
 }
 
 // IsTick reports whether time passes in it.
@@ -55,7 +55,7 @@ func (x *machine) Steps(s *state, emit func(state, action)) {
 	}
 }
 
-// earlier emits what earlier attempts may have left: some masters are ahead, fewer than all.
+// earlier emits what earlier attempts may have left: some masters are ahead, but not all.
 func (x *machine) earlier(s *state) {
 	n := *s
 	for i := range masters - 1 {
@@ -124,7 +124,7 @@ func (x *machine) inTime(s *state, me *attempt) bool { return !x.timed() || s.no
 
 // begin emits the floors with which an attempt may begin.
 func (x *machine) begin(s *state, a action) {
-	floors := []uint8{0, 2} // 1 is no more than 0
+	floors := []uint8{0, 2} // a floor of 1 changes nothing: masters give 1 or more
 	switch {
 	case x.timed() && x.has(NoFloor):
 		floors = floors[:1]
@@ -142,7 +142,7 @@ func (x *machine) begin(s *state, a action) {
 	}
 }
 
-// executions calls what a script does on a master, where the lock has expired and where not.
+// executions calls script for a master, and again for that master with its lock expired.
 func executions(s *state, a action, script func(n *state, m *master, a action)) {
 	n := *s
 	script(&n, &n.masters[a.master], a)
@@ -222,8 +222,8 @@ func (x *machine) count(s *state, a action) {
 	x.emit(n, a)
 }
 
-// raise emits that a master executes the command of the second round: one that gave less
-// than the token.
+// raise emits that a master that gave less than the token executes the command of the second
+// round.
 func (x *machine) raise(s *state, a action) {
 	if given := s.masters[a.master].given[a.attempt]; given == 0 || given >= s.attempts[a.attempt].token {
 		return
@@ -262,8 +262,8 @@ func (x *machine) giveUp(s *state, a action) {
 	x.emit(n, a)
 }
 
-// forget clears what an attempt does not need any more, so that equal situations are equal.
-// Strays need the floor.
+// forget clears what an attempt no longer needs, so that states that behave alike are equal.
+// Strays still need the floor.
 func (x *machine) forget(s *state, a action, phase uint8) {
 	me := &s.attempts[a.attempt]
 	*me = attempt{phase: phase, strays: me.strays, floor: me.floor}

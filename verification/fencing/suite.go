@@ -2,7 +2,7 @@ package fencing
 
 import "github.com/redquorum/redquorum/verification/search"
 
-// Suite is all that is searched of this model.
+// Suite is all configurations of this model.
 func Suite() search.Suite {
 	return search.Suite{Name: "Fencing", Short: short(), Long: long(), Mistakes: mistakes(), Rules: mistakeNames}
 }
@@ -14,11 +14,11 @@ func base(name string, change func(*Config)) Config {
 	return c
 }
 
-// losses is where masters lose what they have: the shortest quarantine that is enough for a
-// skew of one tick and attempts of one tick, and one tick more than that.
+// losses lets masters lose all they have. Its quarantine is the shortest that is enough for a
+// skew of one tick and attempts of one tick. The run is one tick longer.
 func losses(c *Config, n int) { c.Losses, c.Quarantine, c.Ticks = n, 3, 4 }
 
-// short is what is explored in every run of the tests.
+// short is what every run of the tests explores.
 func short() []search.Config {
 	return []search.Config{
 		base("no late command", func(*Config) {}),
@@ -27,7 +27,7 @@ func short() []search.Config {
 	}
 }
 
-// long is what is explored on demand.
+// long is explored on demand.
 func long() []search.Config {
 	return []search.Config{
 		base("late commands", func(c *Config) { c.Strays = 1 }),
@@ -37,8 +37,8 @@ func long() []search.Config {
 	}
 }
 
-// mistakes is the smallest configuration that finds each mistake, MaxStates being the number
-// of states within which it has to.
+// mistakes has the smallest configuration that finds each mistake. It must find it within
+// MaxStates states.
 func mistakes() []search.Config {
 	mistake := func(m Mistake, within search.Limit, change func(*Config)) Config {
 		return base(m.String(), func(c *Config) {

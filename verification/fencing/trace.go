@@ -44,7 +44,7 @@ func (x *machine) Believers(s *state) string {
 	return search.ListOr("nobody", all)
 }
 
-// Describe says what an action in a state is.
+// Describe says what an action does.
 func (x *machine) Describe(s *state, a action) string {
 	who, m := attemptName(int(a.attempt)), fmt.Sprint("m", a.master+1)
 	text := ""

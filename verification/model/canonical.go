@@ -2,13 +2,13 @@ package model
 
 import "slices"
 
-// Canonical returns the one state that stands for all that differ from s only
-// in which master is which, and which client.
+// Canonical returns one representative of all states that differ from s only by a
+// permutation of the masters and of the clients.
 func (x *machine) Canonical(s *state) state {
 	best := *s
 	x.sortMasters(&best)
 	for _, p := range x.perms {
-		// The clients' word comes first in the order, and is cheap.
+		// less compares the clients' words first, and these are cheap to permute.
 		w := x.permuteClients(s.clients, p)
 		if w > best.clients {
 			continue

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/verification/search"
 )
 
-// Limits of what a state has room for.
+// A state has room for no more than this.
 const (
 	maxMasters = 5
 	maxClients = 3
@@ -18,7 +18,7 @@ const (
 	maxSlow    = 1
 )
 
-// Any as a number of attempts, extensions or restarts: without a bound.
+// Any as a number of attempts, extensions, restarts or stragglers means no bound.
 const Any = -1
 
 // A Config says what to explore. All times are in ticks.
@@ -40,7 +40,7 @@ type Config struct {
 
 	InFlight int // commands of one client on their way to one master, 2 to 6, with three clients 3; 0: as many as fit
 
-	KeepsData  bool // a restart may also leave the data
+	KeepsData  bool // a restart may also keep the data
 	Loss       bool // commands may be lost
 	Stragglers int  // commands that broken connections leave behind: 0 to 3 or Any
 
@@ -56,10 +56,10 @@ type Mutant uint16
 // The mistakes.
 const (
 	QuorumHalf         Mutant = 1 << iota // N/2 masters are a quorum
-	NoCompare                             // a release deletes whoever's key it is
+	NoCompare                             // a release deletes the key of any owner
 	OneToken                              // all attempts of a client use one token
-	NoElapsed                             // validity does not lose the time that the answers took
-	NoDrift                               // validity does not lose the drift allowance
+	NoElapsed                             // validity is not reduced by the time that the answers took
+	NoDrift                               // validity is not reduced by the drift allowance
 	NoQuarantine                          // a restarted master votes at once
 	CountReset                            // an extension counts masters on which it set the key again
 	CountQuarantined                      // an extension counts masters that still held the key, though in quarantine
@@ -89,18 +89,18 @@ var mutantNames = []string{
 // String names the mistakes.
 func (m Mutant) String() string { return search.Names(m, mutantNames) }
 
-// A Property is what is checked in every state.
+// A Property is a rule that is checked in every state.
 type Property uint8
 
-// The properties. The second implies that there is always a margin: it fails
-// where the first is about to.
+// The properties. NotFree fails earlier than Exclusion: it fails as soon as a quorum may
+// give the lock to another client.
 const (
 	Both      Property = iota
 	Exclusion          // S1: no two clients hold the lock at once
 	NotFree            // S7: while a client holds the lock, fewer than a quorum may give it to another
 )
 
-// check reports a configuration that a state has no room for.
+// check returns an error for a configuration that does not fit into a state.
 func (c *Config) check() error {
 	return cmp.Or(
 		search.InRange("model: Masters", c.Masters, 1, maxMasters),
@@ -128,8 +128,8 @@ func (c *Config) need() int {
 	return c.Masters/2 + 1
 }
 
-// validity is what is left of ttl some time after the first byte was sent;
-// not positive: nothing.
+// validity is what is left of ttl when elapsed ticks have passed since the first byte
+// was sent. Nothing is left if it is 0 or less.
 func (c *Config) validity(ttl, elapsed int) int {
 	if c.has(NoElapsed) {
 		elapsed = 0
@@ -144,7 +144,7 @@ func (c *Config) allowance() int {
 	return c.Drift
 }
 
-// quarantine is for how long a restarted master does not vote, by its clock.
+// quarantine is how many ticks of its own clock a restarted master does not vote.
 func (c *Config) quarantine() int {
 	switch {
 	case c.has(NoQuarantine):
@@ -166,14 +166,13 @@ func (c *Config) extendTTL() int {
 // Title is the name.
 func (c Config) Title() string { return c.Name }
 
-// Correct is the same without a mistake.
+// Correct is the same configuration without a mistake.
 func (c Config) Correct() search.Config {
 	c.Mutant = 0
 	return c
 }
 
-// Summary is what was explored, beside the name: what differs from no bound at
-// all.
+// Summary lists the sizes and the bounds of the configuration, without its name.
 func (c Config) Summary() string {
 	number := func(n int) string {
 		if n == Any {

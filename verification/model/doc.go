@@ -1,7 +1,7 @@
-// Package model owns the model of the lock protocol of package redlock, and the search
-// that explores it. The search visits every state that a few masters and clients can
-// reach, breadth first, and checks mutual exclusion in each of them (invariants S1 and
-// S7). The model is written by hand beside the library and runs none of its code.
+// Package model is the model of the lock protocol of package redlock. Package search
+// visits every state that a few masters and clients can reach, breadth first, and checks
+// mutual exclusion in each of them (invariants S1 and S7). The model is written by hand
+// beside the library and runs none of its code.
 //
 // # What is modelled
 //
@@ -10,10 +10,10 @@
 // in the life of one timer. So the drift is bounded.
 //
 // A master is a key with an owner and a time to live, and a quarantine after a restart.
-// An expired key disappears at once, as with active expiry. Deleting it later could only
-// refuse what is granted here. A restart empties the master or leaves its data, and
-// starts the quarantine: until it ends, the master's answers do not count for an
-// acquisition or an extension.
+// An expired key disappears at once, as with active expiry. A master that deleted it later
+// would only refuse more. A restart empties the master or keeps its data, and starts the
+// quarantine: until it ends, the master's answers do not count for an acquisition or an
+// extension.
 //
 // A client makes one attempt after another, each with a new token. An attempt queues
 // SET NX PX for every master. It acquires the lock at the quorum-th OK if there is
@@ -37,6 +37,6 @@
 // extensions of one hold, of restarts and of breaks. A client has at most two live
 // tokens, and a few commands on their way to a master.
 //
-// Masters are interchangeable, and so are clients: of states that differ only by a
-// permutation the search keeps one.
+// Masters are interchangeable, and clients are too. The search keeps one of the states that
+// differ only by a permutation.
 package model

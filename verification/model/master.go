@@ -1,9 +1,8 @@
 package model
 
-// What happens on a master, and on the way there.
+// This file models a master, and the commands on their way to it.
 
-// delivery emits what may happen to the commands on one client's way to one
-// master.
+// delivery emits what may happen to the commands on their way from a client to a master.
 func (x *machine) delivery(s *state, c, m int) {
 	a := action{client: int8(c), master: int8(m)}
 	w := s.masters[m]
@@ -29,8 +28,8 @@ func (x *machine) delivery(s *state, c, m int) {
 	}
 }
 
-// breaks emits what may become of the first command when its connection
-// breaks; rest is the state without that command.
+// breaks emits what may happen to the first command when its connection breaks: it is
+// lost, or it becomes a straggler. rest is the state without that command.
 func (x *machine) breaks(s, rest *state, c, m int, cmd command) {
 	if x.Loss {
 		n := *rest
@@ -50,17 +49,15 @@ func (x *machine) breaks(s, rest *state, c, m int, cmd command) {
 	x.next(&n, action{kind: actBreak, client: int8(c), master: int8(m)})
 }
 
-// noAnswer notes that no answer will come to a command of the round that is
-// under way.
+// noAnswer records that a command of the current round will not be answered.
 func (x *machine) noAnswer(n, s *state, c, m int, cmd command) {
 	if x.counts(s, c, cmd, x.queue[c].get(s.masters[m])>>commandBits) {
 		x.vote[c].set(&n.masters[m], void)
 	}
 }
 
-// counts reports whether the answer to a command is waited for: it belongs to
-// the round under way, which is the last that was sent. behind is what is
-// queued behind it.
+// counts reports whether the client waits for the answer to a command: the command belongs
+// to the current round, the latest that was sent. behind is the queue behind it.
 func (x *machine) counts(s *state, c int, cmd command, behind int) bool {
 	switch {
 	case cmd.verb() == cmdSet:
@@ -71,8 +68,7 @@ func (x *machine) counts(s *state, c int, cmd command, behind int) bool {
 	return false
 }
 
-// execute is a master executing a command. counted: somebody waits for the
-// answer.
+// execute makes a master execute a command. counted says that the client waits for the answer.
 func (x *machine) execute(s *state, c, m int, cmd command, counted bool) {
 	w := &s.masters[m]
 	var vote int
@@ -117,7 +113,7 @@ func (x *machine) executeExtend(w *word, token int) (vote int) {
 	return void
 }
 
-// ballot is what an OK is worth: nothing in quarantine.
+// ballot is the vote of an OK. In quarantine it is void, unless always is set.
 func (x *machine) ballot(w *word, always bool) int {
 	if fQuar.left.get(*w) > 0 && !always {
 		return void
@@ -125,7 +121,7 @@ func (x *machine) ballot(w *word, always bool) int {
 	return agreed
 }
 
-// setTimer starts a timer anew. 0 ticks: it does not run.
+// setTimer starts a timer again. With 0 ticks it does not run.
 func (x *machine) setTimer(w *word, t timer, ticks int) {
 	t.left.set(w, ticks)
 	t.fast.set(w, x.Fast)
@@ -133,8 +129,8 @@ func (x *machine) setTimer(w *word, t timer, ticks int) {
 	x.trim(w, t)
 }
 
-// trim drops what a timer's clock may still gain or lose where that makes no
-// difference any more, so that equal situations are equal states.
+// trim drops the drift that a timer's clock may still have where it can no longer matter,
+// so that states that behave alike are equal.
 func (x *machine) trim(w *word, t timer) {
 	left := t.left.get(*w)
 	t.fast.set(w, min(t.fast.get(*w), max(0, left-1)))
@@ -143,14 +139,14 @@ func (x *machine) trim(w *word, t timer) {
 	}
 }
 
-// free takes the key away.
+// free deletes the key.
 func (x *machine) free(w *word) {
 	fOwner.set(w, 0)
 	x.setTimer(w, fKey, 0)
 }
 
-// normalize drops releases that find nothing to delete, and would never: of
-// their token nothing is on the way that could still set it.
+// normalize drops releases that have nothing to delete and never will: no command that
+// could still set their token is on its way.
 func (x *machine) normalize(s *state) {
 	if x.full || x.has(NoCompare) {
 		return

@@ -16,8 +16,7 @@ func TestTheLockIsFoundFreeWhileItIsHeldWhereADriftTermIsMissing(t *testing.T) {
 	}
 }
 
-// With one client nobody can violate anything; what is checked is that a lock
-// can be had, extended and ended at all.
+// One client alone cannot violate a property. The test checks that every action happens at all.
 func TestAHolderIsSeenToDoEverything(t *testing.T) {
 	c := base("", func(c *Config) {
 		c.Attempts, c.Extensions, c.Restarts, c.Loss, c.Stragglers, c.KeepsData = 1, 1, 1, true, 1, true
@@ -69,7 +68,7 @@ func TestPermutationsOfMastersAndClientsAreOneState(t *testing.T) {
 	}
 }
 
-// Without the reductions the same situations are reached.
+// The search without the reductions reaches no state that the reduced search leaves out.
 func TestTheReductionsLeaveNothingOut(t *testing.T) {
 	configs := []Config{
 		base("extension", func(c *Config) { noDrift(c); c.Attempts, c.Extensions = 1, 1 }),
@@ -92,7 +91,8 @@ func TestTheReductionsLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// reach is all states of a configuration, with the reductions or without. It names each step.
+// reach returns all states of a configuration; full turns the reductions off. It calls did
+// for each step.
 func reach(c *Config, full bool, did func(action)) map[state]bool {
 	x := newMachine(c)
 	x.full = full

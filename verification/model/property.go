@@ -28,8 +28,7 @@ func (x *machine) Violated(s *state) string {
 	return ""
 }
 
-// available is how many masters may give, or have given, the key to another
-// than its holder.
+// available is how many masters may give the key to a client other than c, or have given it.
 func (x *machine) available(s *state, c int) (n int) {
 	for m := range x.Masters {
 		w := s.masters[m]

@@ -1,7 +1,7 @@
 package model
 
-// A state is one word a master and one for all clients; see layout for the
-// bits of a master's.
+// A state is one word for each master and one for all clients. See layout for the bits of
+// a master's word.
 type state struct {
 	masters [maxMasters]word
 	clients word
@@ -34,22 +34,21 @@ type timer struct {
 	slow field // ticks by which it may still fall behind
 }
 
-// Of each client on a master: what it knows of the master, and what is on its
-// way there.
+// A master's word has these bits for each client: a vote and, in a queue, some commands.
 const (
 	voteBits    = 2
 	commandBits = 3
 )
 
-// What a client has heard of a master in the round that is under way.
+// A vote is what a client knows of a master's answer in the current round.
 const (
 	noVote  = iota // nothing yet
 	agreed         // an OK that counts
-	void           // an answer that does not count, or none to come
-	refused        // the key is another's: it has nothing of ours, and need not be told of the end
+	void           // an answer that does not count, or no answer will come
+	refused        // another owner has the key: the master has nothing of ours and needs no release
 )
 
-// Commands under way: a verb and the age of its token. 0: no command.
+// A command on its way is one of these verbs and the age of its token; 0: no command.
 const (
 	cmdSet = iota + 1
 	cmdExtend
@@ -63,14 +62,14 @@ func newCommand(verb, age int) command { return command(verb<<1 | age) }
 func (c command) verb() int { return int(c >> 1) }
 func (c command) age() int  { return int(c & 1) }
 
-// A token belongs to a client and is that of its latest attempt (age 0) or of
-// the one before (age 1). As a number it is never 0.
+// A token belongs to a client, and to its latest attempt (age 0) or the attempt before
+// (age 1). As a number it is never 0.
 func newToken(client, age int) int { return 1 + client<<1 + age }
 
 func tokenClient(token int) int { return (token - 1) >> 1 }
 func tokenAge(token int) int    { return (token - 1) & 1 }
 
-// Fields of one client in the clients' word; clientField moves them.
+// Fields of client 0 in the clients' word; clientField shifts them for the others.
 var (
 	fPhase      = field{0, 2}
 	fAttempts   = field{2, 2} // made so far; not counted if any number is allowed
@@ -124,8 +123,7 @@ func newLayout(clients int) layout {
 	return l
 }
 
-// A queue of commands is a number whose lowest digit, to the base 8, is the
-// first of them.
+// A queue of commands is a number in base 8. Its lowest digit is the first command.
 func queueLen(q int) (n int) {
 	for ; q != 0; q >>= commandBits {
 		n++
@@ -147,7 +145,7 @@ func queueHas(q int, c command) bool {
 	return false
 }
 
-// queueAge makes every command in it one of the attempt before.
+// queueAge gives every command in the queue the age 1: it belongs to the attempt before.
 func queueAge(q int) (aged int) {
 	for i := 0; q != 0; q, i = q>>commandBits, i+commandBits {
 		aged |= int(queueHead(q)|1) << i

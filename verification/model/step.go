@@ -48,7 +48,7 @@ type machine struct {
 	perms                [][]int // of clients, without the identity
 	full                 bool    // without normalize
 	emit                 func(state, action)
-	attempts             []int // that each client made, in a trace
+	attempts             []int // how many each client made, in a trace
 }
 
 func newMachine(c *Config) *machine {
@@ -75,7 +75,7 @@ func (x *machine) token(client, age int) int {
 	return newToken(client, age)
 }
 
-// Steps emits all states that can follow s. They are normal, but not canonical.
+// Steps emits all states that can follow s. They are normalized, but not canonical.
 func (x *machine) Steps(s *state, emit func(state, action)) {
 	x.emit = emit
 	x.tick(s)
@@ -88,7 +88,6 @@ func (x *machine) Steps(s *state, emit func(state, action)) {
 	}
 }
 
-// next emits a state after it has been made normal.
 func (x *machine) next(s *state, a action) {
 	x.normalize(s)
 	x.emit(*s, a)
@@ -120,8 +119,8 @@ func (x *machine) client(s *state, c int) {
 	}
 }
 
-// mayStart reports whether a client may begin an attempt: if attempts are left
-// to it, its tokens but one are gone, and there is room for SET and release.
+// mayStart reports whether a client may begin an attempt: it has attempts left, its token of
+// age 1 is gone everywhere, and its queues have room for a SET and a release.
 func (x *machine) mayStart(s *state, c int) bool {
 	if !more(x.Attempts, s.client(fAttempts, c)) {
 		return false
@@ -142,7 +141,7 @@ func (x *machine) mayStart(s *state, c int) bool {
 	return true
 }
 
-// more reports whether n may still be added to.
+// more reports whether n may still grow.
 func more(bound, n int) bool { return bound == Any || n < bound }
 
 // count adds one to a counter that has a bound.
@@ -152,7 +151,7 @@ func count(w *word, f field, bound int) {
 	}
 }
 
-// start begins an attempt: SET to all masters, under a fresh token.
+// start begins an attempt: it sends SET with a fresh token to all masters.
 func (x *machine) start(s *state, c int) {
 	x.age(s, c)
 	s.setClient(fPhase, c, acquiring)
@@ -160,7 +159,7 @@ func (x *machine) start(s *state, c int) {
 	x.sendAll(s, c, newCommand(cmdSet, 0))
 }
 
-// age makes what a client has under way, and its keys, those of the attempt
+// age gives a client's commands and keys the age 1: from now on they belong to the attempt
 // before.
 func (x *machine) age(s *state, c int) {
 	for m := range x.Masters {
@@ -194,8 +193,7 @@ func (x *machine) agreements(s *state, c int) (n int) {
 	return n
 }
 
-// grant makes the client a holder. From the votes it only remembers who
-// refused.
+// grant makes the client a holder. Of the votes it keeps only those that refused.
 func (x *machine) grant(s *state, c, validity int) {
 	s.setClient(fPhase, c, holding)
 	s.setClient(fLeft, c, validity)
@@ -223,7 +221,7 @@ func (x *machine) end(s *state, c int) {
 	}
 }
 
-// extension emits what a holder may do about prolonging its hold.
+// extension emits what a holder may do to extend its hold.
 func (x *machine) extension(s *state, c int) {
 	n := *s
 	if s.client(fExtending, c) == 0 {
@@ -244,7 +242,7 @@ func (x *machine) extension(s *state, c int) {
 		x.next(&n, action{kind: actExtended, client: int8(c)})
 		return
 	}
-	if n.client(fLeft, c) == 0 { // it waited for the extension beyond its end
+	if n.client(fLeft, c) == 0 { // TimerMoved: the hold waited for the extension beyond its end
 		x.end(&n, c)
 	}
 	x.next(&n, action{kind: actGiveUpExtension, client: int8(c)})
@@ -274,9 +272,9 @@ func (x *machine) clearVotes(s *state, c int) {
 	}
 }
 
-// restarts emits what follows when a master's process is replaced. What is
-// queued for it goes to the new one, which is worse than what happens: SETs and
-// extensions never cross a connection.
+// restarts emits what follows when a master restarts. The queued commands reach the new
+// process. That is worse than in reality, where SETs and extensions are never sent again on
+// a new connection.
 func (x *machine) restarts(s *state) {
 	if !more(x.Restarts, fRestarts.get(s.clients)) {
 		return

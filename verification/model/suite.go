@@ -2,15 +2,15 @@ package model
 
 import "github.com/redquorum/redquorum/verification/search"
 
-// Suite is all that is searched of this model.
+// Suite is all configurations of this model.
 func Suite() search.Suite {
 	return search.Suite{
 		Name: "Lock", Short: short(), Long: long(), Mistakes: mistakes(), Margins: margins(), Rules: mutantNames,
 	}
 }
 
-// base is what all configurations start from. A drift allowance of one tick in
-// three is much: it lets a small model reach what takes long in a large one.
+// base is what all configurations start from. A drift allowance of one tick in three is
+// large: with it a small model reaches what takes long in a large one.
 func base(name string, change func(*Config)) Config {
 	c := Config{
 		Name: name, Masters: 3, Clients: 2,
@@ -21,12 +21,11 @@ func base(name string, change func(*Config)) Config {
 	return c
 }
 
-// noDrift makes all clocks run alike, and the TTL as short as it can be: room
-// for more of the rest.
+// noDrift makes all clocks run alike and the TTL as short as possible. This leaves room for
+// more of the rest.
 func noDrift(c *Config) { c.TTL, c.Drift, c.Fast = 2, 0, 0 }
 
-// short is what is explored in every run of the tests: all that the protocol
-// does, each thing with few of the others.
+// short is what every run of the tests explores: all parts of the protocol, a few at a time.
 func short() []search.Config {
 	return []search.Config{
 		base("attempts", func(*Config) {}),
@@ -45,7 +44,7 @@ func short() []search.Config {
 	}
 }
 
-// long is what is explored on demand: some minutes each at the most, and below 2 GB.
+// long is explored on demand. Each configuration takes some minutes at most, and less than 2 GB.
 func long() []search.Config {
 	return []search.Config{
 		base("extensions", func(c *Config) { c.Extensions, c.InFlight = Any, 4 }),
@@ -87,9 +86,8 @@ func long() []search.Config {
 	}
 }
 
-// mistakes is the smallest configuration that finds each mistake, MaxStates
-// being the number of states within which it has to. Two clients must come to
-// hold the lock: that one of them could is not enough.
+// mistakes has the smallest configuration that finds each mistake. It must find it within
+// MaxStates states. Two clients must really hold the lock: it is not enough that they could.
 func mistakes() []search.Config {
 	mutant := func(m Mutant, within search.Limit, change func(*Config)) Config {
 		return base(m.String(), func(c *Config) {
@@ -116,8 +114,8 @@ func mistakes() []search.Config {
 	}
 }
 
-// margins are mistakes that all other rules together make up for: what they
-// break is one of several reasons why the lock is safe. They hold.
+// margins are mistakes that all other rules together make up for: they break one of several
+// reasons why the lock is safe. These configurations hold.
 func margins() []search.Config {
 	return []search.Config{
 		base(CountResetVoters.String(), func(c *Config) {

@@ -1,7 +1,7 @@
 package model
 
-// tick emits what follows when time passes: all clients' clocks move by one
-// tick, and each master's as it may.
+// tick emits what follows when time passes. All clients' clocks move by one tick, each
+// master's in every way that it may.
 func (x *machine) tick(s *state) {
 	n := *s
 	for c := range x.Clients {
@@ -10,7 +10,7 @@ func (x *machine) tick(s *state) {
 	x.masterTicks(n, 0, 0)
 }
 
-// masterTicks moves the clocks of the masters from m on in all ways.
+// masterTicks moves the clocks of master m and of those after it, in every combination.
 func (x *machine) masterTicks(s state, m int, rates uint16) {
 	if m == x.Masters {
 		x.next(&s, action{kind: actTick, rates: rates})
@@ -25,8 +25,8 @@ func (x *machine) masterTicks(s state, m int, rates uint16) {
 	}
 }
 
-// advance moves one master's clock. It reports false where that clock may not
-// move so, or it would make no difference.
+// advance moves one master's clock. It reports false if the clock may not move at this rate,
+// or if the rate makes no difference.
 func (x *machine) advance(w word, rate int) (word, bool) {
 	able := rate == rateNormal
 	for _, t := range [...]timer{fKey, fQuar} {
@@ -38,7 +38,7 @@ func (x *machine) advance(w word, rate int) (word, bool) {
 		case rateNormal:
 			t.left.set(&w, left-1)
 		case rateFast:
-			if left == 1 { // over in the first half of the tick
+			if left == 1 { // it ends in the first half of the tick
 				t.left.set(&w, 0)
 				break
 			}
@@ -65,8 +65,8 @@ func (x *machine) advance(w word, rate int) (word, bool) {
 	return w, able
 }
 
-// clientTick moves one client's clock: an attempt that can have no validity any
-// more is given up, a hold that has none ends.
+// clientTick moves one client's clock. An attempt that can no longer get any validity is
+// given up; a hold without validity ends.
 func (x *machine) clientTick(s *state, c int) {
 	switch s.client(fPhase, c) {
 	case acquiring:

@@ -56,8 +56,8 @@ func (x *machine) Believers(s *state) string {
 	return search.ListOr("nobody", all)
 }
 
-// Describe says what an action in a state is. It counts the attempts of each client, by
-// which tokens are named.
+// Describe says what an action does in a state. It counts the attempts of each client,
+// because tokens are named after them.
 func (x *machine) Describe(s *state, a action) string {
 	c, m := clientName(int(a.client)), masterName(int(a.master))
 	w := s.masters[a.master]

@@ -1,6 +1,5 @@
 // Package search visits all states of a model breadth first and checks each of them. It knows
-// nothing of locks: the models bring the states,
-// the steps and what is checked.
+// nothing of locks: a model defines the states, the steps and the checks.
 package search
 
 import "time"
@@ -13,20 +12,20 @@ const DefaultMaxStates = 60_000_000
 type Model[S comparable, A interface{ IsTick() bool }] interface {
 	// Steps emits all states that can follow s.
 	Steps(s *S, emit func(S, A))
-	// Canonical returns the one state that stands for all that differ from s only in which
-	// master is which, and which client.
+	// Canonical returns one representative of all states that differ from s only by a
+	// permutation of the masters and of the clients.
 	Canonical(s *S) S
 	// Violated says which property a state violates; "" if none.
 	Violated(s *S) string
 
-	// Of a trace, a step after the other from the beginning:
+	// The rest is for traces. Describe is called for each step in order, from the beginning.
 
-	// Describe says what a step from s is.
+	// Describe says what a step from s does.
 	Describe(s *S, did A) string
 	// MasterNames names the masters, and Contents says what each of them keeps.
 	MasterNames() []string
 	Contents(s *S) []string
-	// Believers says who holds the lock, as far as they know.
+	// Believers says which clients believe that they hold the lock.
 	Believers(s *S) string
 }
 
@@ -36,12 +35,12 @@ type Result struct {
 	Depth   int // steps to the farthest of them
 	Bytes   int // that the states took
 	Elapsed time.Duration
-	Limited bool   // the limit of states ended it: then nothing is proved
-	Missing string // what no state shows that some have to; "": nothing
+	Limited bool   // the limit of states ended the search: then nothing is proved
+	Missing string // what some state should show, but none does; "": nothing
 	Trace   *Trace // the shortest violation; nil: there is none among the states visited
 }
 
-// Holds reports whether all states were visited, none violates a property, and none is missing.
+// Holds reports whether all states were visited, none violates a property, and nothing is missing.
 func (r *Result) Holds() bool { return r.Trace == nil && !r.Limited && r.Missing == "" }
 
 // Verdict says in a few words what was found.
@@ -58,9 +57,9 @@ func (r *Result) Verdict() string {
 	}
 }
 
-// Run visits all states breadth first, until it finds one that violates a property, or has
-// visited so many. The trace that leads there is a shortest one. A state takes its own size
-// and some ten bytes.
+// Run visits all states breadth first. It stops when it finds a state that violates a
+// property, or when the number of states reaches most. The trace to a violation is a
+// shortest one. A state takes its own size and some ten bytes.
 func Run[S comparable, A interface{ IsTick() bool }](x Model[S, A], most int) *Result {
 	began := time.Now()
 	st := newStore[S]()
@@ -93,8 +92,8 @@ func Run[S comparable, A interface{ IsTick() bool }](x Model[S, A], most int) *R
 	return r
 }
 
-// Permutations are all orders of 0 to n-1 that leave the first so many as they are, but the
-// one that leaves all.
+// Permutations returns all orders of 0 to n-1 that leave the first fixed numbers where they
+// are, without the identity.
 func Permutations(n, fixed int) [][]int {
 	var all [][]int
 	var extend func(head []int)

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// A store keeps states and tells whether it has one. States are numbered in the order of their
+// A store keeps states and knows which states it has. They are numbered in the order of
 // arrival; each has a parent, the state it was first reached from. A map would take several
 // times as much memory.
 type store[S comparable] struct {
 	n       int
 	seed    maphash.Seed
-	pages   [][]S // a number of states a page
+	pages   [][]S // of pageStates each
 	parents [][]uint32
 	table   []uint32 // open addressing: number + 1; 0: free
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Suite is what is searched of one model.
+// A Suite is the configurations of one model.
 type Suite struct {
 	Name     string
 	Short    []Config // in every run of the tests: must hold
@@ -20,20 +20,20 @@ type Suite struct {
 type Config interface {
 	Title() string
 	Summary() string // what is searched, beside the title
-	// Explore visits so many states as the configuration says, or else so many as are given.
+	// Explore visits at most as many states as the configuration says, or else as most says.
 	Explore(most int) (*Result, error)
-	// Correct is the same without a mistake.
+	// Correct is the same configuration without a mistake.
 	Correct() Config
 }
 
-// A Limit is the most states that a search may visit; 0: as many as whoever begins it says,
-// or DefaultMaxStates.
+// A Limit is how many states a search may visit. 0: the caller's limit, or else
+// DefaultMaxStates.
 type Limit int
 
-// Or returns the limit that holds where so many are given.
+// Or returns the limit that applies when most is the caller's.
 func (l Limit) Or(most int) int { return cmp.Or(int(l), most, DefaultMaxStates) }
 
-// Names are the mistakes of a set, a bit each.
+// Names joins the names of the mistakes in a set, which has a bit for each.
 func Names[M ~uint16](set M, names []string) string {
 	var all []string
 	for i, name := range names {
@@ -52,7 +52,7 @@ func InRange(option string, value, from, to int) error {
 	return nil
 }
 
-// ListOr joins what there is with commas; if nothing is, it is that word.
+// ListOr joins all with commas. It returns none if all is empty.
 func ListOr(none string, all []string) string {
 	if len(all) == 0 {
 		return none

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// A Trace is a way to a violation, a line a step.
+// A Trace is the steps that lead to a violation.
 type Trace struct {
 	Violated string
 	Masters  []string // their names
@@ -19,11 +19,11 @@ type Step struct {
 	Time     int // ticks since the beginning
 	Did      string
 	Masters  []string // what each of them keeps
-	Believes string   // who holds the lock, as far as they know
+	Believes string   // which clients believe that they hold the lock
 }
 
-// trace goes the way to a state once more, now with the masters and clients under names that
-// stay theirs.
+// trace repeats the steps to a state. Masters and clients keep their names in it, which
+// canonical states do not.
 func trace[S comparable, A interface{ IsTick() bool }](x Model[S, A], st *store[S], to int) *Trace {
 	var way []int
 	for i := to; i != 0; i = st.parent(i) {
@@ -44,7 +44,7 @@ func trace[S comparable, A interface{ IsTick() bool }](x Model[S, A], st *store[
 	return t
 }
 
-// stepTo finds the step from s to a state that is the given one but for a permutation.
+// stepTo finds the step from s to a state whose canonical form is the given one.
 func stepTo[S comparable, A interface{ IsTick() bool }](x Model[S, A], s, canonical *S) (did A, after S) {
 	found := false
 	x.Steps(s, func(n S, a A) {
@@ -58,13 +58,13 @@ func stepTo[S comparable, A interface{ IsTick() bool }](x Model[S, A], s, canoni
 	return did, after
 }
 
-// Print writes the way to the violation, a line a step.
+// Print writes the trace, one line for each step, and what it violates.
 func (t *Trace) Print(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "tick\tdone\t%s\tholds the lock, it believes\n", strings.Join(t.Masters, "\t"))
 	for _, s := range t.Steps {
 		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\n", s.Time, s.Did, strings.Join(s.Masters, "\t"), s.Believes)
 	}
-	_ = tw.Flush() // its errors are those of w, as with every print here
+	_ = tw.Flush() // its errors are those of w, which no print here checks
 	fmt.Fprintln(w, t.Violated)
 }

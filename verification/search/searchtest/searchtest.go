@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/verification/search"
 )
 
-// Permutations checks, on states that some steps at random lead to, that what permuted returns
-// of a state counts as the same state.
+// Permutations checks that a state and what permuted makes of it count as the same state. It
+// takes states that random steps lead to.
 func Permutations[S comparable, A interface{ IsTick() bool }](
 	t *testing.T, x search.Model[S, A], rng *rand.Rand, permuted func(*S) S,
 ) {

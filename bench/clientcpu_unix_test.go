@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// clientCPU is the processor time that this process has used, in user and
-// kernel mode. The masters are processes of their own and not part of it.
+// clientCPU is the processor time that this process has used, in user and kernel mode.
+// The masters are other processes and do not count.
 func clientCPU(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage

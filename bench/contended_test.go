@@ -21,20 +21,20 @@ const (
 	contendedHold  = time.Millisecond
 	contendedPause = 10 * time.Millisecond
 	contendedBound = time.Minute // for one acquisition
-	// acquisitions are how many the contenders make together in an operation: those of a
-	// hundred are over before all have come twice.
+	// acquisitions is how many the contenders make together in one operation. A hundred
+	// would be over before all contenders have come twice.
 	acquisitions = 1000
 )
 
-// A contender has a client of its own, as a process of its own would.
+// A contender has its own client, as a separate process would have.
 type contender struct {
 	acquire  acquire
 	attempts atomic.Int64
 	waits    []time.Duration
 }
 
-// contenders are the sorts of them: redsync, redquorum polling as redsync does by default, and
-// redquorum as it waits by default.
+// contenders are the kinds of contenders: redsync, redquorum polling as redsync does by
+// default, and redquorum as it waits by default.
 var contenders = []struct {
 	lib  string
 	open func(urls []string, key string, attempts *atomic.Int64) (peer, acquire, error)
@@ -75,9 +75,8 @@ func contendingRedquorum(opts ...redlock.Option) func([]string, string, *atomic.
 	}
 }
 
-// BenchmarkContended is one hot key: every contender takes it, holds it for
-// 1 ms, pauses for 10 ms, and comes again. An operation is a thousand
-// acquisitions.
+// In BenchmarkContended all contenders want one key: each acquires it, holds it for 1 ms,
+// pauses for 10 ms, and repeats. An operation is a thousand acquisitions.
 func BenchmarkContended(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, n := range []int{4, 16, 64} {
@@ -103,7 +102,7 @@ func BenchmarkContended(b *testing.B) {
 	}
 }
 
-// contend has the contenders acquire the lock, and stops the timer.
+// contend lets the contenders acquire the lock, and stops the timer.
 func contend(b *testing.B, all []*contender) {
 	b.Helper()
 	var next atomic.Int64
@@ -140,7 +139,7 @@ func contend(b *testing.B, all []*contender) {
 	b.StopTimer()
 }
 
-// reportContended says how much the contenders got together, and how evenly.
+// reportContended reports how often the contenders got the lock, and how evenly.
 func reportContended(b *testing.B, all []*contender) {
 	b.Helper()
 	if b.Failed() {

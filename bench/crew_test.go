@@ -11,29 +11,27 @@ import (
 )
 
 const (
-	// warmUpPairs are run by every goroutine before the clock starts: they load
-	// the scripts into the masters and fill what the libraries reuse.
+	// warmUpPairs is how many pairs every goroutine runs before the clock starts. They load
+	// the scripts into the masters and fill the pools of the libraries.
 	warmUpPairs = 3
-	// connectBound is for 1,024 connections to each of five masters.
+	// connectBound is enough for 1,024 connections to each of five masters.
 	connectBound = 30 * time.Second
-	// mostFailures is the share of the pairs that may fail, beside one for every
-	// goroutine. On healthy masters none does. But where the machine stands still for
-	// longer than a library waits for a master, all attempts under way may fail. That
-	// does not invalidate the others.
+	// mostFailures is the fraction of the pairs that may fail, in addition to one for every
+	// goroutine. On healthy masters none fails. If the machine stops for longer than a
+	// library waits for a master, all current attempts may fail; the others stay valid.
 	mostFailures = 0.001
 )
 
-// A crew is a fixed number of goroutines that share the pairs of a benchmark. A new
-// pair goes to whichever asks first, so all are at work until the end. With a share for
-// each, the last one would have the masters for itself.
+// A crew is a fixed number of goroutines that share the pairs of a benchmark. The next
+// pair goes to the first free goroutine, so all work until the end. With a fixed number
+// for each, the last goroutine would have the masters for itself.
 type crew struct {
 	workers []worker
 	failed  atomic.Int64
 	first   atomic.Pointer[error] // of those that failed
 }
 
-// newCrew connects the peer and has n goroutines run some pairs, each on a key
-// of its own.
+// newCrew connects the peer and warms it up with n goroutines, each with its own key.
 func newCrew(b *testing.B, p peer, name string, n int) *crew {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), connectBound)
@@ -51,7 +49,7 @@ func newCrew(b *testing.B, p peer, name string, n int) *crew {
 	return c
 }
 
-// checkFailures ends the benchmark where too many of so many pairs failed.
+// checkFailures ends the benchmark if too many of the pairs failed.
 func (c *crew) checkFailures(b *testing.B, pairs int) {
 	b.Helper()
 	if failed := c.failed.Load(); float64(failed) > float64(len(c.workers))+mostFailures*float64(pairs) {
@@ -59,9 +57,9 @@ func (c *crew) checkFailures(b *testing.B, pairs int) {
 	}
 }
 
-// run has the crew do so many pairs, and notes in took how long each lasted,
-// unless it is nil. It calls started when all goroutines are there and waiting,
-// so that their start is none of the pairs' cost, and returns after the last.
+// run makes the crew run the pairs and records in took how long each lasted, unless took
+// is nil. It calls started when all goroutines are ready, so that starting them is not
+// measured. It returns after the last pair.
 func (c *crew) run(pairs int, took []time.Duration, started func()) {
 	var next atomic.Int64
 	var ready, done sync.WaitGroup
@@ -88,8 +86,8 @@ func (c *crew) run(pairs int, took []time.Duration, started func()) {
 	done.Wait()
 }
 
-// note counts a failure. Within run, where its address is taken, the error of
-// every pair would be on the heap.
+// note counts a failure. It is a function because it takes the address of the error:
+// inside run, the error of every pair would then be on the heap.
 func (c *crew) note(err error) {
 	c.failed.Add(1)
 	c.first.CompareAndSwap(nil, &err)
@@ -102,8 +100,7 @@ func pair(w worker) error {
 	return w.unlock(context.Background())
 }
 
-// measure runs b.N pairs and reports what they took. It leaves the timer
-// stopped.
+// measure runs b.N pairs and reports what they cost. It leaves the timer stopped.
 func (c *crew) measure(b *testing.B) {
 	b.Helper()
 	took := make([]time.Duration, b.N)

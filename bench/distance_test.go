@@ -20,19 +20,18 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// distances are how far the masters are away: there and back, as a ping takes. At the
-// greatest what the processors do hardly counts: it is for bounds.
+// distances are the round trips to the masters, as a ping takes. At the largest,
+// processor time hardly counts: it is for bounds.
 var distances = []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}
 
 // BenchmarkDistance measures lock, unlock and hand-over with all masters 0.5, 2 and 20 ms
-// away, in round trips: how long it took, divided by how long a quorum of the masters takes
-// to answer a PING on the same line.
+// away, in round trips: the time it took, divided by the time in which a quorum of the
+// masters answers a PING over the same network.
 //
-// The delay is that of a network device where the kernel and the rights permit one
-// (distanceline_linux_test.go): what it does takes no time of the goroutines that are
-// measured. Elsewhere the delay is that of a proxy. The line "distances:" of the output says
-// which ran, and so does the report.
-// An operation is a whole series of measurements, whatever -benchtime says.
+// A network device makes the delay if the kernel and the rights permit it
+// (distanceline_linux_test.go): it takes no time of the goroutines that are measured.
+// Otherwise a proxy makes it. The line "distances:" of the output, and the report, say
+// which it was. An operation is a whole series of measurements, whatever -benchtime says.
 func BenchmarkDistance(b *testing.B) {
 	if err := redistest.Available(); err != nil {
 		b.Skip(err)
@@ -54,20 +53,20 @@ func BenchmarkDistance(b *testing.B) {
 	}
 }
 
-// A distanceJob is what a process measures by itself.
+// A distanceJob is what a separate process measures.
 type distanceJob struct {
-	Library string // "": nothing is measured but the round trip
+	Library string // "": only the round trip is measured
 	Far     time.Duration
 }
 
-// A distanceResult is what it found.
+// A distanceResult is what that process found.
 type distanceResult struct {
 	Line string                     // what made the distance
 	Took map[string][]time.Duration // by operation
 	Trip time.Duration              // a quorum's round trip
 }
 
-// report gives the benchmark its figures.
+// report reports the result as metrics of the benchmark.
 func (r *distanceResult) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(microseconds(r.Trip), "trip-µs")
@@ -77,8 +76,8 @@ func (r *distanceResult) report(b *testing.B) {
 	}
 }
 
-// measureApart has another process of this binary measure, in a network of its own
-// where that can be.
+// measureApart runs the job in another process of this binary, in a separate network if
+// that is possible.
 func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, distanceBound)
 	defer cancel()
@@ -108,10 +107,10 @@ func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error)
 	return r, json.Unmarshal(out, r)
 }
 
-// distanceBound is for one series: a bound against hanging.
+// distanceBound ends a series that hangs.
 const distanceBound = 2 * time.Minute
 
-// measureHere is the other process: it measures what the job says, and writes the result.
+// measureHere runs in the other process: it runs the job and writes the result.
 func measureHere(spec string) error {
 	var job distanceJob
 	if err := json.Unmarshal([]byte(spec), &job); err != nil {
@@ -182,7 +181,7 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 	return r, nil
 }
 
-// pingAll adds to the round trips of every master.
+// pingAll adds round trips of every master to pings.
 func pingAll(ctx context.Context, urls []string, pings [][]time.Duration) error {
 	for i, u := range urls {
 		err := func() error {
@@ -207,7 +206,8 @@ func pingAll(ctx context.Context, urls []string, pings [][]time.Duration) error 
 	return nil
 }
 
-// quorumTrip is how long a quorum takes to answer: the median of its farthest master.
+// quorumTrip is how long a quorum takes to answer: the median round trip of its slowest
+// master.
 func quorumTrip(pings [][]time.Duration) time.Duration {
 	medians := make([]time.Duration, len(pings))
 	for i, p := range pings {
@@ -217,8 +217,8 @@ func quorumTrip(pings [][]time.Duration) time.Duration {
 	return medians[len(medians)/2]
 }
 
-// printDistances says once what makes the distances here, in the form of printVersions.
-// The benchmark calls it before its parts run: there a new line begins.
+// printDistances prints once what makes the distances, in the form of printVersions. The
+// benchmark calls it before its sub-benchmarks, where the output is at the start of a line.
 var printDistances = sync.OnceFunc(func() {
 	r, err := measureApart(context.Background(), distanceJob{Far: time.Millisecond})
 	if err != nil {

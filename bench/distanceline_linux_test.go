@@ -18,10 +18,10 @@ import (
 )
 
 // A distanceLine is a network device that sends every packet back, with sender and
-// receiver exchanged, after the delay of the address that it was for. Who connects to
-// such an address reaches this machine itself, from that far away: both ends are the
-// kernel's own TCP, with its hand-shake, its windows and its acknowledgements. The
-// checksums stay right, since they are sums in which both addresses stand.
+// receiver exchanged, after the delay of the destination address. A connection to such an
+// address reaches this machine itself with that delay. Both ends are the kernel's own TCP,
+// with its handshake, windows and acknowledgements. The checksums stay right, because
+// they are sums that include both addresses.
 type distanceLine struct {
 	fd    int
 	lines [256]atomic.Pointer[chan latePacket] // by the last byte of the address
@@ -35,13 +35,13 @@ type latePacket struct {
 const (
 	lineAddress = "10.77.0.1" // of this machine
 	lineMTU     = 1500
-	lineQueue   = 4096 // packets on their way; more are lost, as anywhere
+	lineQueue   = 4096 // packets on their way; more are lost, as in any network
 )
 
 var lineIP = [4]byte{10, 77, 0, 1}
 
-// inOwnNetwork has a command run with a network of its own, in which it may make
-// devices. Without the right to that the command does not start.
+// inOwnNetwork makes a command run in its own network namespace, in which it may make
+// devices. Without the right to do so the command does not start.
 func inOwnNetwork(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
@@ -50,16 +50,16 @@ func inOwnNetwork(c *exec.Cmd) {
 	}
 }
 
-// startDistanceLine makes the device, in a network that is this process's own, and an
-// address for each distance, there and back. A process of its own moves the packets: in this one it would
-// share Go's scheduler with the goroutines that are measured, and the network would be
-// slow whenever they are many.
+// startDistanceLine makes the device in this process's own network, and an address for
+// each round trip in far. A separate process moves the packets: in this process it would
+// share Go's scheduler with the goroutines that are measured, and many of them would slow
+// the network down.
 func startDistanceLine(ctx context.Context, far []time.Duration) (addresses []string, stop func() error, err error) {
 	c, err := inRole(ctx, "line", far)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := c.StdinPipe() // the process ends with it, also if this one is killed
+	in, err := c.StdinPipe() // when it closes, that process ends: also if this one is killed
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +84,7 @@ func startDistanceLine(ctx context.Context, far []time.Duration) (addresses []st
 	return addresses, stop, nil
 }
 
-// lineHere is that process.
+// lineHere runs in the process that moves the packets.
 func lineHere(spec string) error {
 	var far []time.Duration
 	if err := json.Unmarshal([]byte(spec), &far); err != nil {
@@ -105,7 +105,7 @@ func lineHere(spec string) error {
 	return err
 }
 
-// openDistanceLine makes the device. It is there until the process ends.
+// openDistanceLine makes the device, which exists until the process ends.
 func openDistanceLine() (*distanceLine, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -130,7 +130,7 @@ func openDistanceLine() (*distanceLine, error) {
 	return l, nil
 }
 
-// bringUp gives a device an address, unless that is zero, and turns it on.
+// bringUp gives a device an address, unless it is zero, and turns the device on.
 func bringUp(name string, address, mask [4]byte) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -166,7 +166,7 @@ func bringUp(name string, address, mask [4]byte) error {
 	return nil
 }
 
-// far is the address number n, at which this machine is that long away, one way.
+// far returns address number n, which it delays by oneWay in each direction.
 func (l *distanceLine) far(n byte, oneWay time.Duration) string {
 	line := make(chan latePacket, lineQueue)
 	l.lines[n].Store(&line)
@@ -174,8 +174,7 @@ func (l *distanceLine) far(n byte, oneWay time.Duration) string {
 	return fmt.Sprintf("10.77.1.%d", n)
 }
 
-// read takes the packets from the device, on a thread of its own: it blocks in the
-// kernel.
+// read reads the packets from the device on its own thread, because it blocks in the kernel.
 func (l *distanceLine) read() {
 	runtime.LockOSThread()
 	for {
@@ -206,8 +205,8 @@ func (l *distanceLine) read() {
 	}
 }
 
-// deliver writes the packets of one address when they are due. It sleeps in the kernel:
-// Go's own timers come up to a millisecond late while nothing else runs.
+// deliver writes the packets of one address when they are due. It sleeps in the kernel,
+// because Go's timers come up to a millisecond late while nothing else runs.
 func (l *distanceLine) deliver(line <-chan latePacket, delay time.Duration) {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -216,7 +215,7 @@ func (l *distanceLine) deliver(line <-chan latePacket, delay time.Duration) {
 		for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &at, nil) == unix.EINTR {
 			continue
 		}
-		_, _ = unix.Write(l.fd, p.data) // what the kernel has no room for is lost
+		_, _ = unix.Write(l.fd, p.data) // a packet for which the kernel has no room is lost
 	}
 }
 

@@ -11,20 +11,20 @@ import (
 
 const (
 	distancePairs = 12
-	// settleBefore is how long a lock is held before it is handed over, beside a random
-	// part of as much: long enough for whoever waits to have queued up, at a pilot 80 ms
-	// away, too.
+	// settleBefore is how long a lock is held before it is handed over; a random time of up
+	// to the same length is added. It is enough for a waiter to queue, even at a pilot
+	// 80 ms away.
 	settleBefore = 300 * time.Millisecond
 )
 
-// distanceLibraries are those whose operations are measured at a distance.
+// distanceLibraries are the libraries that BenchmarkDistance measures.
 var distanceLibraries = []library{
 	{"redsync", openRedsync},
 	{"redquorum", openRedquorum},
 	{"redquorum-strict", openStrict},
 }
 
-// openStrict declares the masters a new strict fleet, which votes at once.
+// openStrict declares the masters to be a new strict fleet, which votes at once.
 func openStrict(urls []string) (peer, error) {
 	p, err := openRedquorumAt(urls, redlock.GuardStrict)
 	if err != nil {
@@ -38,8 +38,9 @@ func openStrict(urls []string) (peer, error) {
 	return p, nil
 }
 
-// measure runs the operations of the library: locks that nobody else wants, and hand-overs
-// from one client to another. Each hand-over is on keys of its own, whose pilots differ.
+// measure runs the operations of the library: locks that nobody else wants, and
+// hand-overs from one client to another. The hand-overs use several keys, whose pilots
+// differ.
 func (r *distanceResult) measure(ctx context.Context, lib library, urls []string) (err error) {
 	var peers [2]peer
 	for i := range peers {

@@ -14,12 +14,12 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// The floor is what the masters and the kernel alone take for the same commands
-// from as many goroutines: for each master one connection and one goroutine,
-// which writes the SETs of all at once, waits for the replies, and does so with
-// the releases. The bytes are made before the clock starts and the replies only
-// compared; nobody waits for a quorum, and no master for another. A lock library
-// cannot be faster, unless it sends larger batches than there are locks.
+// A floor measures what the masters and the kernel alone take for the same commands. Each
+// master has one connection and one goroutine. It writes the SETs of all locks at once,
+// waits for the replies, and does the same with the releases. The bytes are made before
+// the clock starts, and the replies are only compared. Nothing waits for a quorum or for
+// another master. No lock library can be faster, unless it sends larger batches than
+// there are locks.
 type floor struct {
 	masters []*floorMaster
 }
@@ -27,9 +27,9 @@ type floor struct {
 type floorMaster struct {
 	conn       net.Conn
 	set, del   [][]byte // commands of every goroutine
-	replies    []byte   // room
-	ok, one    []byte   // what as many replies look like
-	setN, delN []byte   // batches
+	replies    []byte   // buffer
+	ok, one    []byte   // the expected replies
+	setN, delN []byte   // buffers for batches
 }
 
 func openFloor(ctx context.Context, masters *redistest.Cluster, goroutines int) (*floor, error) {
@@ -66,7 +66,7 @@ func (f *floor) close() error {
 	return errors.Join(all...)
 }
 
-// run takes and releases so many locks on every master.
+// run acquires and releases that many locks on every master.
 func (f *floor) run(pairs int) error {
 	failures := make(chan error, len(f.masters))
 	for _, m := range f.masters {

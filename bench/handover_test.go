@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// duos hand over at the same time, each on a key of its own: where the waiter
-	// polls, one alone would make ten measurements a second.
+	// duos is how many pairs of clients hand over at the same time, each with its own key.
+	// If the waiter polls, one pair would make only ten measurements a second.
 	duos = 16
-	// A holder keeps the lock for between leastHold and twice that: long enough
-	// for the other to have been refused and to be waiting, and so long that the
-	// masters are idle most of the time. What is measured is not a load.
+	// A holder keeps the lock for one to two times leastHold. That is enough for the other
+	// client to be refused and to wait, and it leaves the masters idle most of the time:
+	// this benchmark does not measure load.
 	leastHold = 10 * time.Millisecond
 )
 
-// BenchmarkHandOver measures how long a lock that somebody waits for lies idle:
-// from the call of Unlock in one client to the return of Lock in another. The
-// two take turns, and wait by their library's defaults. An operation is one
-// hand-over of every duo; p50 and p99 are those of a single one.
+// BenchmarkHandOver measures how long nobody holds a lock that a client waits for: from
+// the call of Unlock in one client to the return of Lock in another. The two take turns
+// and wait by their library's defaults. An operation is one hand-over of every duo; p50
+// and p99 are for a single hand-over.
 func BenchmarkHandOver(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, lib := range libraries {
@@ -51,7 +51,7 @@ func BenchmarkHandOver(b *testing.B) {
 			p50, p99 := percentiles(took)
 			b.ReportMetric(microseconds(p50), "p50-µs")
 			b.ReportMetric(microseconds(p99), "p99-µs")
-			b.ReportMetric(0, "ns/op") // is that of the holds
+			b.ReportMetric(0, "ns/op") // would mostly be the time of the holds
 		})
 	}
 }
@@ -59,8 +59,7 @@ func BenchmarkHandOver(b *testing.B) {
 // A waiter is a worker that can wait for its key.
 type waiter interface {
 	worker
-	// wait returns an error when ctx is over, or earlier where the library's
-	// defaults say so.
+	// wait returns an error when ctx ends, or earlier if the library's defaults say so.
 	wait(ctx context.Context) error
 }
 
@@ -71,19 +70,19 @@ func (w *redquorumWorker) wait(ctx context.Context) (err error) {
 
 func (w *redsyncWorker) wait(ctx context.Context) error { return w.mutex.LockContext(ctx) }
 
-// A held lock is given back by this.
+// A release releases a lock that is held.
 type release func(ctx context.Context) error
 
 // An acquire waits for a lock.
 type acquire func(ctx context.Context) (release, error)
 
-// waiting is how a worker takes its key when it is free.
+// waiting returns the acquire of a worker, which waits until its key is free.
 func waiting(w worker) acquire {
 	return func(ctx context.Context) (release, error) { return w.unlock, w.(waiter).wait(ctx) }
 }
 
-// handOvers has every duo make n hand-overs, each after once to twice the hold, and returns how
-// long each took.
+// handOvers lets every duo make n hand-overs, each after one to two times the hold. It
+// returns how long each took.
 func handOvers(ctx context.Context, peers [2]peer, n int, hold time.Duration) ([]time.Duration, error) {
 	took := make([]time.Duration, duos*n)
 	errs := make([]error, duos)
@@ -97,8 +96,8 @@ func handOvers(ctx context.Context, peers [2]peer, n int, hold time.Duration) ([
 	return took, errors.Join(errs...)
 }
 
-// alternate hands the key from one to the other as often as there is room for
-// what it took. Nobody holds it afterwards.
+// alternate hands the key over between the two, once for each element of took. Then nobody
+// holds it.
 func alternate(ctx context.Context, duo [2]acquire, hold time.Duration, took []time.Duration) error {
 	free, err := duo[0](ctx)
 	for i := 0; err == nil && i < len(took); i++ {
@@ -110,8 +109,8 @@ func alternate(ctx context.Context, duo [2]acquire, hold time.Duration, took []t
 	return free(ctx)
 }
 
-// handOver gives back what is held, after once to twice the hold, while somebody waits for
-// it, and returns when that one holds it.
+// handOver releases the lock after one to two times the hold, while next waits for it. It
+// returns when next holds it.
 func handOver(ctx context.Context, free release, next acquire, hold time.Duration) (took time.Duration, held release, err error) {
 	var locked time.Time
 	failed := make(chan error, 1)

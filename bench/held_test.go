@@ -18,24 +18,24 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A holding is many locks held for a while, and what that took.
+// A holding says how many locks to hold, and for how long.
 type holding struct {
 	locks int
 	ttl   time.Duration
-	held  time.Duration // for so long; masters 0 and 1 are killed after a third and two thirds
+	held  time.Duration // for how long; masters 0 and 1 are killed after a third and two thirds of it
 }
 
-// What a holding cost.
+// A holdingCost is what a holding cost.
 type holdingCost struct {
 	lost       int64         // locks; must be 0
 	renewals   int64         // that succeeded
-	failed     int64         // renewals that did not, and were tried again
+	failed     int64         // renewals that failed and were tried again
 	cpu        time.Duration // of this process, while it held
-	took       time.Duration // the time that it held
+	took       time.Duration // how long the locks were held
 	bytes      float64       // of live heap a lock
-	goroutines int           // more than with no lock held; the most that were seen
-	closed     time.Duration // that Close took for half of the locks
-	least      time.Duration // validity that was left of any lock at the end
+	goroutines int           // the most at one time, beyond those with no lock held
+	closed     time.Duration // time that Close took for half of the locks
+	least      time.Duration // the shortest validity that a lock had left at the end
 }
 
 // BenchmarkHeld holds 100,000 locks with a TTL of 30 s for a minute, while two of
@@ -44,11 +44,11 @@ type holdingCost struct {
 //
 //	lost/op             locks that were lost: 0
 //	renewals/s          renewals that succeeded
-//	failed-renewals/op  that had to be tried again
-//	client-cpu-%        processor time of this process, of one core, while holding
+//	failed-renewals/op  renewals that had to be tried again
+//	client-cpu-%        processor time of this process while holding, in % of one core
 //	cpu-µs/renewal      the same for each renewal
-//	B/lock              live heap that a held lock needs, connections not counted
-//	goroutines/op       more than without any lock, at the most
+//	B/lock              live heap that a held lock needs, without connections
+//	goroutines/op       the most at one time, beyond those without any lock
 //	least-left-s        the shortest validity left at the end
 //	close-s             what Close took to release half of them
 func BenchmarkHeld(b *testing.B) {
@@ -89,8 +89,8 @@ func BenchmarkHeld(b *testing.B) {
 	})
 }
 
-// The same in short. Bytes and processor time are not asserted where a race
-// detector or a busy machine would decide.
+// This is BenchmarkHeld in short. Processor time is not checked, because it depends on the
+// race detector and on how busy the machine is.
 func TestHeldLocksSurviveTwoDeadMasters(t *testing.T) {
 	h := holding{locks: 2000, ttl: 3 * time.Second, held: 6 * time.Second}
 	cost := h.run(t, redistest.Start(t, masterCount, redistest.Config{}))
@@ -98,7 +98,7 @@ func TestHeldLocksSurviveTwoDeadMasters(t *testing.T) {
 	if cost.lost > 0 {
 		t.Errorf("%d of %d locks were lost", cost.lost, h.locks)
 	}
-	// Every second less a tenth at the most; some are still in their first.
+	// Renewals come about every second. Some locks are younger, so 4 are enough in 6 s.
 	if least := int64(h.locks) * 4; cost.renewals < least {
 		t.Errorf("%d renewals: want %d at least", cost.renewals, least)
 	}
@@ -110,7 +110,7 @@ func TestHeldLocksSurviveTwoDeadMasters(t *testing.T) {
 	}
 }
 
-// run locks, holds and unlocks. The masters are whole again when it returns.
+// run locks, holds and unlocks. All masters run again when it returns.
 func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCost) {
 	tb.Helper()
 	var lost, renewed, failed atomic.Int64
@@ -134,7 +134,7 @@ func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCo
 		tb.Fatal(err)
 	}
 	locks := make([]*redlock.Lock, h.locks)
-	// One for whatever is made with the first lock.
+	// The first lock makes what the client keeps for all locks.
 	warm, err := client.TryLock(ctx, "held:warm")
 	if err != nil {
 		tb.Fatal(err)
@@ -173,9 +173,9 @@ func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCo
 	wantKeys(tb, masters.Masters[2:], h.locks)
 	cost.lost = lost.Load()
 
-	// The first half by Unlock, the rest by Close.
+	// Unlock releases the first half, Close the rest.
 	if err := eachOf(h.locks/2, func(i int) error {
-		// Without an answer in time it is sent all the same: the keys are counted.
+		// The release is sent even if no answer comes in time: wantKeys checks that.
 		err := locks[i].Unlock(tb.Context())
 		if errors.Is(err, redlock.ErrLost) || errors.Is(err, redlock.ErrNoQuorum) {
 			return nil
@@ -199,7 +199,7 @@ func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCo
 	return cost
 }
 
-// eachOf runs f for 0 to n-1 on as many goroutines as keep the masters busy.
+// eachOf runs f for 0 to n-1 on enough goroutines to keep the masters busy.
 func eachOf(n int, f func(i int) error) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -221,8 +221,8 @@ func eachOf(n int, f func(i int) error) error {
 	return nil
 }
 
-// liveHeap is what is left after garbage collection: twice, since what a
-// sync.Pool keeps survives the first.
+// liveHeap is the heap after two garbage collections: what a sync.Pool keeps survives the
+// first.
 func liveHeap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -231,8 +231,8 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// wantKeys fails unless each of the masters comes to have n keys beside the
-// guard's marker and its digest of the list.
+// wantKeys fails unless each of the masters soon has n keys, not counting the guard's
+// marker and its digest of the list.
 func wantKeys(tb testing.TB, masters []*redistest.Server, n int) {
 	tb.Helper()
 	for i, m := range masters {

@@ -11,9 +11,9 @@ import (
 // masterCount is how many masters there are.
 const masterCount = 5
 
-// BenchmarkLockUnlock locks and unlocks, a key of its own for every goroutine.
-// Where it asks for 1,024 goroutines this process needs 5,120 descriptors; the
-// further peers are spared that, and the run their time.
+// BenchmarkLockUnlock locks and unlocks; every goroutine has its own key. With 1,024
+// goroutines redsync needs 5,120 file descriptors. To save time, the further peers do not
+// run there.
 func BenchmarkLockUnlock(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, goroutines := range []int{1, 16, 256, 1024} {
@@ -29,21 +29,20 @@ func BenchmarkLockUnlock(b *testing.B) {
 }
 
 // BenchmarkOneFrozen is BenchmarkLockUnlock while one of the five masters is suspended
-// by SIGSTOP: it keeps its connections and answers nothing. It freezes after the
-// warm-up. So the first second shows a program that does not know it yet, and the rest
-// one that counts the master as down.
+// by SIGSTOP: it keeps its connections and answers nothing. It is suspended after the
+// warm-up. So the client does not know it in the first second; later it treats the master
+// as down.
 //
 // redsync is left out, because its first pair would never end. It waits for the answers
-// of all masters. It hands its context to the pool but not to the command, so only a
-// read timeout of the connection could end the wait. redigo sets none by default. With
-// one, every Lock and every Unlock takes as long as that timeout, and nothing else
-// would be measured.
+// of all masters. It passes its context to the pool but not to the command, so only a
+// read timeout of the connection could end the wait, and redigo sets none by default.
+// With one, every Lock and Unlock takes that timeout, and nothing else is measured.
 func BenchmarkOneFrozen(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, goroutines := range []int{1, 16, 256} {
 		lib := library{"redquorum", openRedquorum}
 		benchmarkCrew(b, lib, masters.URLs(), goroutinesName(goroutines), goroutines, func(c *crew, b *testing.B) {
-			frozen := masters.Masters[0] // the one that is asked first
+			frozen := masters.Masters[0] // the first in the list of masters
 			if err := frozen.Freeze(); err != nil {
 				b.Fatal(err)
 			}
@@ -57,7 +56,7 @@ func BenchmarkOneFrozen(b *testing.B) {
 	}
 }
 
-// benchmarkPairs measures what the servers do as well.
+// benchmarkPairs also measures the processor time of the servers.
 func benchmarkPairs(b *testing.B, lib library, masters *redistest.Cluster, varied string, goroutines int) {
 	b.Helper()
 	benchmarkCrew(b, lib, masters.URLs(), varied, goroutines, func(c *crew, b *testing.B) {
@@ -70,16 +69,15 @@ func benchmarkPairs(b *testing.B, lib library, masters *redistest.Cluster, varie
 
 func goroutinesName(n int) string { return fmt.Sprintf("goroutines=%d", n) }
 
-// benchmarkCrew runs one sub-benchmark with a crew of so many goroutines.
+// benchmarkCrew runs one sub-benchmark with a crew of goroutines.
 func benchmarkCrew(b *testing.B, lib library, urls []string, varied string, goroutines int, measure func(*crew, *testing.B)) {
 	b.Helper()
 	benchmarkPeer(b, lib, urls, varied, func(b *testing.B, p peer) { measure(newCrew(b, p, lib.name, goroutines), b) })
 }
 
-// benchmarkPeer opens the library, runs one sub-benchmark, which is named by what it
-// varies, as "goroutines=16", and closes it before the next one comes. The go command calls a
-// benchmark several times to find how many operations it needs; the connections last for
-// all calls.
+// benchmarkPeer opens the library, runs one sub-benchmark, and closes the library. varied
+// is what varies, such as "goroutines=16". The go command calls a benchmark several times
+// to find how many operations it needs; the connections stay open between the calls.
 func benchmarkPeer(b *testing.B, lib library, urls []string, varied string, f func(*testing.B, peer)) {
 	b.Helper()
 	p, err := lib.open(urls)

@@ -23,11 +23,11 @@ func (slowHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// BenchmarkLost has 2,000 leases end at one instant, with a log handler that takes a millisecond
-// a line. Every context should end within 10 ms of its time.
+// BenchmarkLost lets 2,000 leases end at one instant, with a log handler that takes a
+// millisecond a line. Every context should end within 10 ms of its time.
 //
 //	late-ms       by how much the last context ended late
-//	median-ms     the same of half of them
+//	median-ms     the median of how late the contexts ended
 func BenchmarkLost(b *testing.B) {
 	const locks = 2000
 	masters := redistest.Start(b, masterCount, redistest.Config{})

@@ -15,10 +15,10 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// TestMain says what is measured, where benchmarks are: in the form "name: value"
-// that benchstat and cmd/report understand.
+// TestMain prints the versions of what is measured if benchmarks run, as "name: value",
+// which benchstat and cmd/report understand.
 func TestMain(m *testing.M) {
-	// Masters are broken on purpose: their clients' warnings would bury the results.
+	// Masters fail on purpose here: their clients' warnings would hide the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if role, spec, ok := strings.Cut(os.Getenv(roleVariable), " "); ok {
 		if err := roles[role](spec); err != nil {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// roleVariable is how another process of this binary is told what to do: the name of a
-// role, and what it is about in JSON.
+// roleVariable tells another process of this binary what to do. It has the name of a role
+// and its input in JSON.
 const roleVariable = "REDQUORUM_BENCH_ROLE"
 
 var roles = map[string]func(spec string) error{"distance": measureHere, "line": lineHere}
@@ -52,13 +52,13 @@ func inRole(ctx context.Context, role string, about any) (*exec.Cmd, error) {
 }
 
 func printVersions() {
-	// Without a redis-server the benchmarks themselves say so.
+	// If there is no redis-server, the benchmarks report that themselves.
 	if _, version, err := redistest.Find(); err == nil {
 		fmt.Printf("redis-server: %s\n", version)
 	}
 	fmt.Printf("go: %s\n", runtime.Version())
-	// A test's binary does not know its modules' versions (debug.ReadBuildInfo),
-	// but it runs in the directory of its package, here that of the module.
+	// A test binary does not know its modules' versions (debug.ReadBuildInfo), but it runs
+	// in the directory of its package. Here that is the module's directory.
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "versions of the peers are not known:", err)

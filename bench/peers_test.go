@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// ttl is what the locks of all libraries ask for: their masters keep the key
-// that long unless it is released.
+// ttl is the TTL of the locks of all libraries.
 const ttl = 10 * time.Second
 
 // A library is a lock client in the form that benchmarks and tests use.
@@ -15,13 +14,13 @@ type library struct {
 	open func(urls []string) (peer, error)
 }
 
-// libraries are measured in this order, by every benchmark.
+// libraries are measured in this order by BenchmarkLockUnlock and BenchmarkHandOver.
 var libraries = []library{
 	{"redsync", openRedsync},
 	{"redquorum", openRedquorum},
 }
 
-// Further peers, of which BenchmarkLockUnlock says more.
+// Only BenchmarkLockUnlock measures these further peers.
 var (
 	redsyncFailFast = library{"redsync-failfast", openRedsyncFailFast}
 	redsyncGoRedis  = library{"redsync-goredis", openRedsyncGoRedis}
@@ -31,14 +30,14 @@ var (
 	oneDeployment   = library{"rueidislock", openRueidislock}
 )
 
-// A peer is a library that was given its masters.
+// A peer is a library that has its masters.
 type peer interface {
 	// connect makes every connection that n goroutines need, and waits until
 	// all masters have answered or ctx ends.
 	connect(ctx context.Context, n int) error
-	// worker is one goroutine's way to lock and unlock a key, again and again.
+	// worker returns what one goroutine uses to lock and unlock a key repeatedly.
 	worker(key string) worker
-	// close waits for whatever the peer has running.
+	// close waits for all that the peer started.
 	close() error
 }
 

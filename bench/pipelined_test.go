@@ -17,11 +17,10 @@ import (
 	"github.com/rs/xid"
 )
 
-// The pipelined peer is Redlock on redigo connections that are shared by all callers,
-// and nothing else. It has no guard, no clock that counts suspension, no stall
-// detection and no limits for replies. It does not redial, renew, or keep a release for
-// a master that is away. This library's design began there, and its safety must cost
-// nothing beside it.
+// A pipelinedPeer is only Redlock on redigo connections that all callers share. It has no
+// guard, no clock that counts suspension, no stall detection and no limits for replies. It
+// does not redial, renew, or keep a release for a master that is away. The design of this
+// library began there. Compared with it, the library's safety must cost nothing.
 type pipelinedPeer struct{ masters []*pipelinedMaster }
 
 func openPipelined(urls []string) (peer, error) {
@@ -53,12 +52,12 @@ func (p *pipelinedPeer) close() error {
 	return errors.Join(errs...)
 }
 
-// pipelinedRelease deletes the key where the value is ours.
+// pipelinedRelease deletes the key if the value is ours.
 var pipelinedRelease = redis.NewScript(1,
 	"if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
 
-// A pipelinedMaster is one connection: callers queue commands, a writer sends
-// all that is queued and flushes once, a reader takes the replies in order.
+// A pipelinedMaster is one connection. Callers queue commands, a writer sends the whole
+// queue with one flush, and a reader takes the replies in order.
 type pipelinedMaster struct {
 	wire   *coalescing
 	conn   redis.Conn
@@ -111,7 +110,7 @@ func (m *pipelinedMaster) write() {
 			m.work.Wait()
 		}
 		m.mu.Unlock()
-		runtime.Gosched() // batches grow
+		runtime.Gosched() // lets the batch grow
 		m.mu.Lock()
 		batch := m.queue
 		m.queue = nil
@@ -148,7 +147,7 @@ func (m *pipelinedMaster) close() error {
 	return err
 }
 
-// coalescing makes one write of a batch, where redigo's buffer makes several.
+// coalescing sends a batch in one write; redigo's buffer would make several.
 type coalescing struct {
 	net.Conn
 	in     *bufio.Reader
@@ -172,7 +171,7 @@ func (c *coalescing) push() error {
 	return err
 }
 
-// A pipelinedRound is decided by the quorum-th answer of either kind.
+// A pipelinedRound is decided when a quorum has agreed, or when none is possible any more.
 type pipelinedRound struct {
 	mu         sync.Mutex
 	ok, failed int
@@ -195,7 +194,7 @@ func (r *pipelinedRound) answered(ok bool) {
 	}
 }
 
-// ask fans a command out, and reports whether a quorum agreed in time.
+// ask sends a command to all masters and reports whether a quorum agreed in time.
 func (p *pipelinedPeer) ask(ctx context.Context, cmd string, args ...any) bool {
 	r := &pipelinedRound{total: len(p.masters), decided: make(chan bool, 2)}
 	c := &pipelinedCall{round: r, cmd: cmd, args: args}

@@ -7,10 +7,10 @@ import (
 	"github.com/bsm/redislock"
 )
 
-// redislockPeer is bsm/redislock over go-redis. It knows one master, here the
-// first, and sends the others nothing: a fifth of the work, and no lock at all
-// once that master is gone. It shows what five masters cost, not who is faster
-// at the same.
+// redislockPeer is bsm/redislock over go-redis. It uses one master, here the first, and
+// sends nothing to the others. That is a fifth of the work, and without that master there
+// is no lock at all. It shows what five masters cost, not which library is faster at the
+// same work.
 type redislockPeer struct {
 	redis goRedisPool
 	locks *redislock.Client

@@ -12,7 +12,7 @@ type redquorumPeer struct{ client *redlock.Client }
 
 func openRedquorum(urls []string) (peer, error) { return openRedquorumAt(urls, redlock.GuardStandard) }
 
-// openUnguarded believes every master, as the other libraries do.
+// openUnguarded trusts every master, as the other libraries do.
 func openUnguarded(urls []string) (peer, error) { return openRedquorumAt(urls, redlock.GuardOff) }
 
 func openRedquorumAt(urls []string, level redlock.GuardLevel, opts ...redlock.Option) (peer, error) {
@@ -23,8 +23,8 @@ func openRedquorumAt(urls []string, level redlock.GuardLevel, opts ...redlock.Op
 	return &redquorumPeer{client}, nil
 }
 
-// connect waits for all masters, where Ready is content with a quorum. The
-// number of connections does not depend on the number of goroutines.
+// connect waits for all masters; Client.Ready would wait for a quorum only. The number of
+// connections does not depend on the number of goroutines.
 func (p *redquorumPeer) connect(ctx context.Context, _ int) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -13,9 +13,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// maxIdle lets a pool keep a connection for every goroutine of the largest
-// benchmark: redsync has one in use on every master for every pair under way,
-// and a smaller pool would dial all the time.
+// maxIdle lets a pool keep a connection for every goroutine of the largest benchmark.
+// redsync uses one on every master for every current pair; a smaller pool would dial all
+// the time.
 const maxIdle = 1100
 
 // redsyncPeer is redsync over the pools of one of its Redis clients.
@@ -27,8 +27,7 @@ type redsyncPeer struct {
 
 // A connectionPool has the connections to one master.
 type connectionPool interface {
-	// fill has n connections in use at the same time, so that n are idle
-	// afterwards.
+	// fill uses n connections at the same time, so that n are idle afterwards.
 	fill(ctx context.Context, n int) error
 	Close() error
 }
@@ -39,7 +38,7 @@ func openRedsync(urls []string) (peer, error) {
 	delegates := make([]redsyncredis.Pool, len(urls))
 	for i, url := range urls {
 		pool := &redis.Pool{
-			MaxIdle: maxIdle, // MaxActive is 0: no bound, and so nobody waits for a connection
+			MaxIdle: maxIdle, // MaxActive is 0: no limit, so no call waits for a connection
 			DialContext: func(ctx context.Context) (redis.Conn, error) {
 				return redis.DialURLContext(ctx, url)
 			},
@@ -51,10 +50,10 @@ func openRedsync(urls []string) (peer, error) {
 	return p, nil
 }
 
-// openRedsyncFailFast is openRedsync with the option that returns as soon as a
-// quorum has agreed or refused, in Unlock as well. What it does not wait for
-// goes on by itself: a DEL, on another connection, may overtake the SET of its
-// pair, which then keeps the key on that master until it expires.
+// openRedsyncFailFast is openRedsync with the option that returns as soon as a quorum has
+// agreed or refused, in Unlock as well. The other commands continue in the background. A
+// DEL may overtake the SET of its pair on another connection. The key then stays on that
+// master until it expires.
 func openRedsyncFailFast(urls []string) (peer, error) {
 	p, err := openRedsync(urls)
 	if err != nil {
@@ -108,8 +107,8 @@ func (p *redsyncPeer) close() error {
 	return errors.Join(errs...)
 }
 
-// A redsyncWorker uses one mutex again and again, which redsync permits within
-// one goroutine and which spares it the making of a mutex for every pair.
+// A redsyncWorker uses one mutex repeatedly. redsync permits this within one goroutine, and
+// it saves the cost of a new mutex for every pair.
 type redsyncWorker struct{ mutex *redsync.Mutex }
 
 func (w *redsyncWorker) lock(ctx context.Context) error { return w.mutex.TryLockContext(ctx) }
@@ -126,10 +125,10 @@ func (w *redsyncWorker) unlock(ctx context.Context) error {
 	}
 }
 
-// A failFastWorker makes a mutex for every pair. Fail-fast returns while some calls
-// still run. Such a call reads the mutex's token only when its turn comes. By then a
-// next Lock of the same mutex may have changed it. Each pair is on a key that none had
-// before: what is not awaited may leave a key behind.
+// A failFastWorker makes a mutex for every pair. Fail-fast returns while some calls still
+// run. Such a call reads the mutex's token late: the next Lock of the same mutex may
+// already have changed it. Each pair uses a new key, because the calls that still run may
+// leave a key behind.
 type failFastWorker struct {
 	redsyncWorker
 	key   string
@@ -161,7 +160,7 @@ func (p redigoPool) fill(ctx context.Context, n int) error {
 
 type goRedisPool struct{ *goredis.Client }
 
-// newGoRedis has go-redis' defaults, but for the number of connections.
+// newGoRedis makes a client with go-redis' defaults, except for the number of connections.
 func newGoRedis(url string) (goRedisPool, error) {
 	options, err := goredis.ParseURL(url)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
-// rueidislockPeer is rueidislock with its own settings. It knows one deployment, here the
-// first master: of three keys there it needs two, which it takes one after the other. So it
-// has no quorum of masters, as redislock has none.
+// rueidislockPeer is rueidislock with its own settings. It uses one deployment, here the
+// first master. It needs two of three keys there, which it sets one after the other. Like
+// redislock it has no quorum of masters.
 type rueidislockPeer struct{ locks rueidislock.Locker }
 
 func openRueidislock(urls []string) (peer, error) {
@@ -60,14 +60,14 @@ func (w *rueidislockWorker) lock(ctx context.Context) (err error) {
 	return err
 }
 
-// unlock returns when all keys are deleted, or could not be: it is not told which.
+// unlock returns when all keys are deleted, or could not be deleted. It cannot know which.
 func (w *rueidislockWorker) unlock(context.Context) error {
 	w.cancel()
 	return nil
 }
 
-// Its default client asks whether the server is a member of a cluster. What embedded masters lack
-// is client-side caching.
+// The default client asks whether the server is a member of a cluster. Embedded masters have
+// no client-side caching, so the test disables it.
 func TestTheDefaultClientOfRueidisWorksOnEmbeddedMasters(t *testing.T) {
 	option, err := rueidis.ParseURL(redlocktest.Start(t, 1)[0])
 	if err != nil {

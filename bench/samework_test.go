@@ -17,9 +17,8 @@ const (
 	sameWork  = 200 // pairs
 )
 
-// TestEveryPairReachesEveryMaster makes sure that all libraries do the same work. A
-// pair is a SET and a DEL on all masters, also on those that a quorum does not need.
-// The releasing script runs the DEL where it finds its token.
+// All libraries do the same work: a pair is a SET and a DEL on every master, also on the
+// masters that a quorum does not need. The release script runs the DEL if it finds its token.
 func TestEveryPairReachesEveryMaster(t *testing.T) {
 	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis, pipelined) {
 		t.Run(lib.name, func(t *testing.T) {
@@ -51,16 +50,16 @@ func TestEveryPairReachesEveryMaster(t *testing.T) {
 	}
 }
 
-// awaitPairs waits until a master has run SET and DEL that often: the last answers
-// may be those that nobody waited for.
+// awaitPairs waits until a master has run SET and DEL want times. It waits because the last
+// commands may be ones for whose answers no call waited.
 func awaitPairs(t *testing.T, m *redistest.Server, want int) {
 	t.Helper()
 	deadline := time.Now().Add(testBound)
 	for {
 		set, del := callsOf(t, m, "set"), callsOf(t, m, "del")
-		// A look tries each command that locks need once, SET in its script and by itself. No
-		// pair needs ZADD. The digest of the list is set once, and the declaration of a new fleet
-		// deletes the note that there was no marker.
+		// The guard's look tries each command that locks need once; it tries SET twice, in its
+		// script and alone. ZADD counts the looks, because no pair uses it. The digest of the
+		// list is set once. Declaring a new fleet deletes the note that there was no marker.
 		tried := callsOf(t, m, "zadd")
 		set, del = set-2*tried-exists(t, m, guard.ListKey), del-tried-exists(t, m, guard.Key)
 		if set == want && del == want {
@@ -72,7 +71,7 @@ func awaitPairs(t *testing.T, m *redistest.Server, want int) {
 	}
 }
 
-// exists is 1 where there is such a key, else 0.
+// exists is 1 if the master has the key, else 0.
 func exists(t *testing.T, m *redistest.Server, key string) int {
 	t.Helper()
 	n, err := redis.Int(m.Do("EXISTS", key))
@@ -82,8 +81,8 @@ func exists(t *testing.T, m *redistest.Server, key string) int {
 	return n
 }
 
-// callsOf is how often a command was run, by clients and by scripts. One that never was
-// is missing.
+// callsOf is how often a command was run, by clients and by scripts. A command that never
+// ran is not in the section.
 func callsOf(t *testing.T, m *redistest.Server, command string) int {
 	t.Helper()
 	n, _ := infoNumber(t, m, "commandstats", "cmdstat_"+command+":calls=")

@@ -12,11 +12,10 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// serverCPU is the processor time that the masters have used, in user and kernel
-// mode, all together. They are asked for it: what Redis says comes from getrusage
-// and counts microseconds, /proc/PID/stat counts hundredths of a second. Asking
-// costs each about as much as a few pairs do. Child processes are left out: these
-// masters write no snapshots and have none.
+// serverCPU is the processor time that all masters together have used, in user and kernel
+// mode, as INFO reports it: from getrusage, in microseconds. /proc/PID/stat only counts
+// hundredths of a second. INFO costs each master about as much as a few pairs. Child
+// processes do not count: these masters write no snapshots and have none.
 func serverCPU(tb testing.TB, c *redistest.Cluster) time.Duration {
 	tb.Helper()
 	var sum time.Duration
@@ -32,8 +31,8 @@ func serverCPU(tb testing.TB, c *redistest.Cluster) time.Duration {
 	return sum
 }
 
-// infoNumber is the number that stands behind a name, at the beginning of a line, in a
-// section of INFO; false: there is no such line.
+// infoNumber is the number after name at the start of a line in a section of INFO. ok is
+// false if there is no such line.
 func infoNumber(tb testing.TB, m *redistest.Server, section, name string) (n float64, ok bool) {
 	tb.Helper()
 	info, err := redis.String(m.Do("INFO", section))

@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// A bound is what the median of a unit has to keep. What was not measured does not
-// keep it.
+// A bound is a limit for the median of a unit. It is not kept if nothing was measured.
 type bound struct {
 	// Benchmark is its name as the go command prints it, without "Benchmark"
 	// and GOMAXPROCS.
 	Benchmark string
 	Unit      string
-	// To names a library: not the value is meant, but its ratio to that
-	// library's in the same repetition.
+	// To names a library. The bound is then for the ratio of the value to that library's
+	// value in the same repetition.
 	To string
-	// One of these, or both. Exactly the bound is still within it.
+	// One of these is set, or both. A value equal to the limit keeps it.
 	AtLeast, AtMost *float64
-	// Best has the best repetition count, not the median: for what other work
-	// on the machine only ever makes worse, as allocations.
+	// Best makes the best repetition count, not the median. It is for units that other
+	// work on the machine can only make worse, such as allocations.
 	Best bool
 }
 
@@ -34,7 +33,7 @@ func (m *measurements) check(file string, out io.Writer) error {
 	}
 	var bounds []bound
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields() // a misspelt bound would never be broken
+	decoder.DisallowUnknownFields() // a misspelt limit would never be broken
 	if err := decoder.Decode(&bounds); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -64,7 +63,7 @@ func (b bound) measured(m *measurements) spread {
 	return spreadOf(m.series[what][b.Unit])
 }
 
-// keptBy is false of a bound without a limit, too: it would never be broken.
+// keptBy is also false for a bound without a limit, which could never be broken.
 func (b bound) keptBy(s spread) bool {
 	low, high := s.median, s.median
 	if b.Best {
@@ -75,8 +74,8 @@ func (b bound) keptBy(s spread) bool {
 		(b.AtMost == nil || low <= *b.AtMost)
 }
 
-// sentence is such as "pairs/s is 5.27 times that of redsync (5.00 to 5.61 in 3
-// repetitions), want at least 3".
+// sentence returns a text such as "pairs/s is 5.27 times that of redsync (5.00 to 5.61 in
+// 3 repetitions), want at least 3".
 func (b bound) sentence(s spread) string {
 	text, limits := b.Unit+" was not measured", []string(nil)
 	if s.n > 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The medians of the sample: 16 goroutines of redquorum make 13,500 pairs a
-// second, 4.5 times redsync's (3 and 6), with 6.5 allocations (6 and 7).
+// The sample has these medians: 16 goroutines of redquorum make 13,500 pairs a second,
+// 4.5 times those of redsync (3 and 6), with 6.5 allocations (6 and 7).
 func TestBounds(t *testing.T) {
 	const what = `"benchmark": "LockUnlock/lib=redquorum/goroutines=16", `
 	for _, test := range []struct {

@@ -4,9 +4,9 @@
 //	go run ./cmd/report [-page FILE] results/latest.txt
 //	go run ./cmd/report -bounds bounds.json results/latest.txt
 //
-// What the tables show are medians over the repetitions of the file. A ratio is that of two
-// libraries within a repetition, so that a machine that was slower for a while slows both
-// sides of it: its median, its least and its greatest value. benchstat divides medians.
+// The tables show medians over the repetitions in the file. A ratio compares two libraries
+// within one repetition, so that a machine that was slow for a while slows both of them.
+// The tables show its median, least and greatest value. benchstat divides medians instead.
 //
 // It exits 1 when the file holds no result, or when a bound is not kept.
 package main

@@ -24,7 +24,7 @@ type id struct {
 	n              int    // how many of them
 }
 
-// "LockUnlock/lib=redsync/goroutines=16-2"; the last number is GOMAXPROCS.
+// An example is "LockUnlock/lib=redsync/goroutines=16-2"; the last number is GOMAXPROCS.
 var namePattern = regexp.MustCompile(`^(\w+)/lib=([^/]+)/(\w+)=(\d{1,9})(?:-\d+)?$`)
 
 func idOf(name string) (id, bool) {
@@ -36,8 +36,8 @@ func idOf(name string) (id, bool) {
 	return id{part[1], part[2], part[3], n}, err == nil
 }
 
-// read reads what go test -bench prints. Benchmarks that are named otherwise are passed
-// over. A result that cannot be read is an error: half a measurement would look like a whole one.
+// read reads the output of go test -bench. It ignores benchmarks with other names. A result
+// that it cannot read is an error: half a measurement would look like a whole one.
 func read(file string) (*measurements, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -73,14 +73,14 @@ func (m *measurements) add(r *benchfmt.Result) {
 		m.order = append(m.order, what)
 	}
 	for _, v := range r.Values {
-		if v.OrigUnit != "" { // was made seconds of nanoseconds
+		if v.OrigUnit != "" { // the reader converted nanoseconds to seconds
 			v.Value, v.Unit = v.OrigValue, v.OrigUnit
 		}
 		m.series[what][v.Unit] = append(m.series[what][v.Unit], v.Value)
 	}
 }
 
-// A spread is what several repetitions say of one quantity; of none it is zero.
+// A spread sums up the repetitions of one quantity. It is zero if there are none.
 type spread struct {
 	n                   int
 	median, least, most float64

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// marker is the line of the page below which the tables stand.
+// marker is the line of the page after which the tables follow.
 const marker = "<!-- make bench writes what follows -->"
 
-// titles are the tables in their order, and the units that each shows.
+// titles are the tables in order, and the units that each table shows.
 var titles = []struct{ benchmark, title, units string }{
 	{"LockUnlock", "Lock and unlock, a key for every goroutine",
 		"pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op server-cpu-µs/op"},
@@ -22,7 +22,7 @@ var titles = []struct{ benchmark, title, units string }{
 	{"Distance", "Masters at a distance, in round trips", "trip-µs lock-rt unlock-rt hand-over-rt"},
 }
 
-// tables are those of the benchmarks that were measured.
+// tables returns the tables of the benchmarks that were measured.
 func (m *measurements) tables() string {
 	var all []string
 	for _, t := range titles {
@@ -55,7 +55,7 @@ func (m *measurements) tables() string {
 	return m.conditions() + "\n\n" + strings.Join(all, "\n\n") + "\n"
 }
 
-// conditions is what was measured with, as far as the file says.
+// conditions lists the versions and the machine of the run, as far as the file has them.
 func (m *measurements) conditions() string {
 	most := 0
 	for _, units := range m.series {
@@ -69,7 +69,7 @@ func (m *measurements) conditions() string {
 	}
 	for _, key := range names {
 		if value := m.config[key]; value != "" {
-			text += ", " + strings.TrimPrefix(key+" "+value, "go ") // its value says so
+			text += ", " + strings.TrimPrefix(key+" "+value, "go ") // its value begins with "go"
 		}
 	}
 	return text + "."
@@ -84,7 +84,7 @@ func times(s spread) string {
 	return fmt.Sprintf("%.2f× (%.2f to %.2f)", s.median, s.least, s.most)
 }
 
-// number writes a median with about three digits, and thousands apart.
+// number writes a median with about three digits, or with commas between the thousands.
 func number(s spread) string {
 	switch v := s.median; {
 	case s.n == 0:

@@ -16,15 +16,15 @@ import (
 )
 
 // Open makes a client for the masters of these go-redis clients, in their order. It checks
-// them and the options and starts to connect; it waits for no master. Close of the client
-// that it returns ends all that it began.
+// the clients and the options and starts to connect; it waits for no master. Close of the
+// returned client ends all that Open started.
 //
 // Each of the go-redis clients has to be for one server, as redis.NewClient makes them. A client
 // of a cluster or a ring and a fail-over client (Sentinel) are refused, and so are nil and a
 // second client of one server; the error names the position. All must select the same
 // database.
 //
-// An option of redlock.WithPool overrules what all go-redis clients say of the same thing.
+// An option of redlock.WithPool overrides the same option of all go-redis clients.
 func Open(clients []redis.UniversalClient, opts ...redlock.Option) (*redlock.Client, error) {
 	masters := make([]pool.Config, len(clients))
 	for i, client := range clients {
@@ -41,7 +41,7 @@ func Open(clients []redis.UniversalClient, opts ...redlock.Option) (*redlock.Cli
 	return redlock.OpenConfigs(masters, opts...)
 }
 
-// optionsOf gives the options of a client of one server.
+// optionsOf returns the options of a client of one server.
 func optionsOf(client redis.UniversalClient) (*redis.Options, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("nil: give a client of redis.NewClient for each master")
@@ -90,9 +90,9 @@ func configOf(o *redis.Options) pool.Config {
 	return c
 }
 
-// dialer dials as the client does, TLS included. The dialer of go-redis ignores ctx where
-// it speaks TLS: such a dial is left behind when ctx ends. It ends by the client's dial
-// timeout, and its connection is closed.
+// dialer dials as the client does, TLS included. For TLS the dialer of go-redis ignores ctx:
+// such a dial is left behind when ctx ends. The client's dial timeout ends it, and its
+// connection is closed.
 func dialer(o *redis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	type outcome struct {
 		conn net.Conn

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testutil.RunClean(m.Run, testutil.Bound)) }
 
-// to makes a client, which lives as long as the test.
+// to makes a client that is closed at the end of the test.
 func to(t *testing.T, o redis.Options) redis.UniversalClient {
 	t.Helper()
 	client := redis.NewClient(&o)
@@ -86,7 +86,7 @@ func TestAClientThatIsNotForOneMasterIsRefusedWithItsPosition(t *testing.T) {
 	}
 }
 
-// Waiting calls find each other by the text of the addresses.
+// All clients must use the same text for an address, because it decides a key's pilot.
 func TestAnAddressIsNamedAsInAURL(t *testing.T) {
 	client := open(t, []redis.UniversalClient{
 		to(t, redis.Options{Addr: ":6379"}), to(t, redis.Options{Addr: "REDIS-1:6379"}), to(t, redis.Options{Addr: "/no/socket"}),
@@ -100,8 +100,8 @@ func TestAnAddressIsNamedAsInAURL(t *testing.T) {
 	}
 }
 
-// Plain and TLS, a password and an ACL user, a socket; one database. The go-redis clients
-// are closed before the first lock.
+// Masters with TLS and without, with a password, an ACL user and a socket lock together in one
+// database. The go-redis clients are closed before the first lock.
 func TestMastersOfAllKindsLockTogether(t *testing.T) {
 	authority, err := redistest.NewAuthority()
 	if err != nil {
@@ -158,7 +158,7 @@ func TestMastersOfAllKindsLockTogether(t *testing.T) {
 	}
 }
 
-// A stream is a provider of credentials that tells of changes.
+// A stream is a provider of credentials that announces changes.
 type stream struct {
 	mu         sync.Mutex
 	now        auth.Credentials
@@ -188,9 +188,9 @@ func (s *stream) set(password string) {
 	}
 }
 
-// The password of the ACL user changes on the masters, and its connections are cut. What
-// is held stays held, and new locks are had, with each kind of provider, in the order in
-// which go-redis prefers them.
+// The password of the ACL user changes on the masters, and its connections are cut. Held locks
+// stay held and new locks can be acquired, with each kind of provider. go-redis prefers the
+// later kinds.
 func TestAPasswordThatChangesIsAskedForAtEachDial(t *testing.T) {
 	streaming := &stream{listeners: make(map[auth.CredentialsListener]bool)}
 	var current atomic.Value
@@ -280,7 +280,7 @@ func TestTheFirstLockNamesThePositionOfCredentialsThatFailAndNotThePassword(t *t
 	}
 }
 
-// A dialer that speaks TLS by itself finds out about the certificate: waiting cannot help there.
+// A dialer that does TLS itself reports a bad certificate as such, because waiting cannot help.
 func TestACertificateThatIsNotTrustedIsNoOutage(t *testing.T) {
 	server, err := redistest.NewAuthority()
 	if err != nil {
@@ -297,8 +297,8 @@ func TestACertificateThatIsNotTrustedIsNoOutage(t *testing.T) {
 	}
 }
 
-// The dialer of go-redis ignores its context where it speaks TLS. Close does not wait for
-// such a dial, whose connection is closed when it comes.
+// For TLS the dialer of go-redis ignores its context. Close does not wait for such a dial; its
+// connection is closed as soon as it exists.
 func TestCloseLeavesADialBehind(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

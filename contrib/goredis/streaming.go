@@ -13,7 +13,7 @@ type subscription struct {
 	provider auth.StreamingCredentialsProvider
 
 	mu          sync.Mutex           // guards what follows; the provider is not called under it
-	last        auth.Credentials     // nil: none came yet
+	last        auth.Credentials     // nil: none yet
 	unsubscribe auth.UnsubscribeFunc // nil: not subscribed
 	ended       bool
 }
@@ -25,11 +25,11 @@ func (s *subscription) OnNext(credentials auth.Credentials) {
 	s.last = credentials
 }
 
-// OnError implements auth.CredentialsListener. The last credentials stay: where they are
-// no longer right, the next dial says so.
+// OnError implements auth.CredentialsListener. The last credentials stay: if they are no
+// longer right, the next dial fails.
 func (s *subscription) OnError(error) {}
 
-// credentials are those that came last. The pool calls it for one dial at a time.
+// credentials returns the latest credentials. The pool calls it for one dial at a time.
 func (s *subscription) credentials(context.Context) (username, password string, err error) {
 	s.mu.Lock()
 	subscribed := s.unsubscribe != nil
@@ -58,13 +58,13 @@ func (s *subscription) begin() error {
 		unsubscribe = func() error { return nil }
 	}
 	s.mu.Lock()
-	if s.last == nil { // else OnNext came meanwhile
+	if s.last == nil { // otherwise OnNext was called in between
 		s.last = first
 	}
 	s.unsubscribe = unsubscribe
 	ended := s.ended
 	s.mu.Unlock()
-	if ended { // the call was left behind by Close
+	if ended { // Close did not wait for this call
 		_ = unsubscribe()
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// instruments are those that are told of events.
+// instruments are the instruments that events update.
 type instruments struct {
 	waiting, holding           metric.Int64UpDownCounter
 	attempts, renewals, losses metric.Int64Counter
@@ -94,9 +94,8 @@ func with(attrs ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
-// Observe has the state of the client's masters exported as well, until the meter
-// provider shuts down. Call it once, with the client that has the trace. The
-// error is the meter's.
+// Observe also exports the state of the client's masters, until the meter provider shuts
+// down. Call it once, with the client that has the trace. The error is the meter's.
 func (t *Telemetry) Observe(c *redlock.Client) error {
 	connected, err1 := t.meter.Int64ObservableGauge("redlock.master.connected",
 		metric.WithUnit("1"), metric.WithDescription("Whether the master is connected: 1 or 0."))

@@ -14,8 +14,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// values are all sums and gauges, and the counts of histograms, as name and
-// attributes.
+// values are all sums and gauges, and the counts of histograms, by name and attributes.
 func (b *bench) values() map[string]string {
 	b.t.Helper()
 	var data metricdata.ResourceMetrics
@@ -96,8 +95,8 @@ func TestLocksAreCounted(t *testing.T) {
 			n, _ := strconv.Atoi(now["redlock.master.replies redlock.master="+r.Master+" redlock.result=agreed"])
 			agreed += n
 		}
-		// Two locks and an unlock on all; the attempt that was refused asks the two masters that
-		// have decided it who holds the key.
+		// All masters agreed to two locks and an unlock. The refused attempt also asked the two
+		// masters that decided it who holds the key.
 		if agreed != 3*len(reports)+2 {
 			t.Errorf("masters have agreed %d times", agreed)
 		}

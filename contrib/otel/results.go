@@ -26,8 +26,8 @@ func holdEnd(i *redlock.ReleasedInfo) string {
 	}
 }
 
-// acquireResult is what became of a call or an attempt to acquire. A call that gave up
-// because its context's deadline passed is told by what it waited for.
+// acquireResult is the result of a call or an attempt to acquire. For a call that gave up because
+// its context's deadline passed, it is what the call waited for: "taken" or "no_quorum".
 func acquireResult(err error) string {
 	switch {
 	case err == nil:
@@ -45,7 +45,7 @@ func acquireResult(err error) string {
 	}
 }
 
-// renewalResult is what became of a renewal, an extension or a verification.
+// renewalResult is the result of a renewal, an extension or a verification.
 func renewalResult(err error) string {
 	switch {
 	case err == nil:

@@ -12,12 +12,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A call is one that acquires. It is told of by one goroutine.
+// A call is a call that acquires. One goroutine reports all its events.
 type call struct {
 	outer  context.Context // the caller's
 	span   trace.Span
-	paused time.Time          // since when it pauses; zero: it does not
-	nodes  []redlock.NodeInfo // of the attempt that is being told of
+	paused time.Time          // start of the current pause; zero: there is none
+	nodes  []redlock.NodeInfo // of the current attempt
 }
 
 type callKey struct{}
@@ -55,7 +55,7 @@ func (t *Telemetry) begin(ctx context.Context, i redlock.BeginInfo) context.Cont
 	return context.WithValue(inner, callKey{}, &call{outer: ctx, span: span})
 }
 
-// node keeps what an attempt's masters said until the attempt is told.
+// node keeps the masters' answers until the attempt is reported.
 func (t *Telemetry) node(i redlock.NodeInfo) {
 	if c := callOf(i.Context); c != nil && i.Op == "lock" && c.span.IsRecording() {
 		c.nodes = append(c.nodes, i)
@@ -97,7 +97,7 @@ func nodeAttributes(i *redlock.NodeInfo) []attribute.KeyValue {
 	return attrs
 }
 
-// setHolder names the owner of the lock that is in the way, if it gave a name.
+// setHolder sets the name of the owner that holds the lock, if it has a name.
 func setHolder(span trace.Span, err error) {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok || q.Nodes == nil {
@@ -143,7 +143,7 @@ func (t *Telemetry) wait(i redlock.WaitInfo) {
 		return
 	}
 	t.endPause(i.Context, c, time.Now())
-	if i.Lock != nil { // of several keys it may be any
+	if i.Lock != nil { // with several keys it may be any of them
 		c.span.SetAttributes(keyKey.String(t.keyName(i.Lock.Key())))
 	}
 	c.span.SetAttributes(keyAttempts.Int(i.Attempts), keyResult.String(acquireResult(i.Err)))
@@ -154,8 +154,8 @@ func (t *Telemetry) wait(i redlock.WaitInfo) {
 
 type holdKey struct{}
 
-// held starts the span of the hold, below the caller's own. What it returns
-// keeps the span, and not the caller's context.
+// held starts the span of the hold, below the caller's span. The context that it
+// returns keeps the span, but not the caller's context.
 func (t *Telemetry) held(ctx context.Context, l *redlock.Lock) context.Context {
 	outer := ctx
 	var links []trace.Link
@@ -176,7 +176,7 @@ func holdSpan(ctx context.Context) trace.Span {
 	return trace.SpanFromContext(ctx)
 }
 
-// renewal notes those that failed; of the others there may be any number.
+// renewal adds an event for a failed renewal. There may be too many successful ones.
 func (t *Telemetry) renewal(i redlock.ExtendInfo) {
 	if span := holdSpan(i.Context); span != nil && i.Err != nil {
 		span.AddEvent("redlock.renewal_failed", trace.WithTimestamp(i.At), trace.WithAttributes(
@@ -209,13 +209,13 @@ func (t *Telemetry) extend(i redlock.ExtendInfo) {
 func (t *Telemetry) unlock(i redlock.UnlockInfo) {
 	span := t.question(i.Context, i.Key, "redlock.unlock", i.Elapsed, holdSpan(i.Hold),
 		keyResult.String(unlockResult(i.Err)), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need))
-	if !errors.Is(i.Err, redlock.ErrNotHeld) { // the hold's span says how that has ended
+	if !errors.Is(i.Err, redlock.ErrNotHeld) { // the hold's span says how the hold ended
 		setStatus(span, i.Err)
 	}
 	span.End()
 }
 
-// question starts the span of a question that has just been decided.
+// question starts the span of an operation that has just been decided.
 func (t *Telemetry) question(
 	ctx context.Context, key, name string, took time.Duration, hold trace.Span, attrs ...attribute.KeyValue,
 ) trace.Span {
@@ -230,8 +230,8 @@ func (t *Telemetry) question(
 	return span
 }
 
-// setStatus marks a span as failed. That a lock is taken is no failure of the
-// call's: the result tells.
+// setStatus marks a span as failed. A lock that is taken is no failure of the call:
+// the attribute for the result says it.
 func setStatus(span trace.Span, err error) {
 	if err == nil || errors.Is(err, redlock.ErrTaken) {
 		return
@@ -239,7 +239,7 @@ func setStatus(span trace.Span, err error) {
 	span.SetStatus(codes.Error, errorText(err))
 }
 
-// errorText is what went wrong, in few words: the whole text may name the tokens
+// errorText says in a few words what went wrong. The whole text may contain the tokens
 // of others.
 func errorText(err error) string {
 	q, ok := errors.AsType[*redlock.QuorumError](err)

@@ -59,7 +59,7 @@ func newBench(t *testing.T, opts []redlockotel.Option) *bench {
 	return b
 }
 
-// named is the spans of a name that have ended, oldest first.
+// named returns the spans of a name that have ended, oldest first.
 func (b *bench) named(name string) []tracetest.SpanStub {
 	var found []tracetest.SpanStub
 	for _, s := range b.spans.GetSpans() {

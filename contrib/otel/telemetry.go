@@ -50,8 +50,8 @@ func WithTracerProvider(p trace.TracerProvider) Option { return func(o *options)
 // WithMeterProvider sets where metrics go; by default to the global provider.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
-// WithKeyNames sets what spans say instead of keys, for keys that tell too much:
-// a part of them, or a hash. By default it is the key. Metrics never have keys.
+// WithKeyNames sets what spans contain instead of a key that should stay secret, such as a
+// part of it or a hash. The default is the key. Metrics never have keys.
 func WithKeyNames(name func(key string) string) Option { return func(o *options) { o.keyName = name } }
 
 // Telemetry makes spans and metrics of what one client does. It is safe for
@@ -80,8 +80,8 @@ func New(opts ...Option) (*Telemetry, error) {
 	return t, nil
 }
 
-// Trace is what the client has to be given (redlock.WithTrace); redlock.JoinTraces
-// joins others to it.
+// Trace returns the trace to give to the client (redlock.WithTrace). redlock.JoinTraces
+// joins it with others.
 func (t *Telemetry) Trace() *redlock.Trace {
 	return redlock.JoinTraces(t.spans(), t.counts())
 }

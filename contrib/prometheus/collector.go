@@ -10,11 +10,11 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A Collector counts what one client does, and is a prometheus.Collector of it. It is safe for
+// A Collector counts what one client does, and implements prometheus.Collector. It is safe for
 // concurrent use.
 type Collector struct {
-	classOf func(key string) string // nil: there is one class
-	only    *class                  // that one
+	classOf func(key string) string // nil: there is only one class
+	only    *class                  // the class if classOf is nil
 	locks   *lockMetrics
 
 	client atomic.Pointer[redlock.Client]
@@ -28,16 +28,17 @@ var _ prometheus.Collector = (*Collector)(nil)
 // An Option sets something for a Collector.
 type Option func(*Collector)
 
-// MaxClasses is how many classes are told apart; further ones are counted together as
-// [OtherClass].
+// MaxClasses is how many classes are counted separately. Further classes are counted together
+// as [OtherClass].
 const (
 	MaxClasses = 200
 	OtherClass = "other"
 )
 
-// WithClasses counts locks by class: every metric about locks gets the label class, with what
-// classOf makes of the key (of the first of several). Any number of goroutines call it, for
-// every event. Let it return few different values, such as the part of the key before a colon.
+// WithClasses counts locks by class: every metric about locks gets the label class, with the
+// result of classOf for the key (for the first of several). It is called for every event, by
+// any number of goroutines. It should return few different values, such as the part of the key
+// before a colon.
 func WithClasses(classOf func(key string) string) Option {
 	return func(c *Collector) { c.classOf = classOf }
 }
@@ -57,14 +58,14 @@ func New(opts ...Option) *Collector {
 	return c
 }
 
-// Observe has the collector export what the client knows of its masters: until then only what
-// the trace has told is there. The last client that was given counts. It may be closed while
-// it is observed.
+// Observe makes the collector also export what the client knows of its masters. Without it the
+// collector only exports the events of the trace. A later call replaces the client. The client
+// may be closed while it is observed.
 func (c *Collector) Observe(client *redlock.Client) {
 	c.client.Store(client)
 }
 
-// class gives the counts of a key's class.
+// class returns the counts of a key's class.
 func (c *Collector) class(key string) *class {
 	if c.classOf == nil {
 		return c.only

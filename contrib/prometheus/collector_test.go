@@ -47,7 +47,7 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.MetricFamily {
 	return families
 }
 
-// values are the values of all series, and of histograms the counts, by how they stand in the
+// values are the values of all series, and the counts of histograms. The names are as in the
 // text that Prometheus reads.
 func values(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
@@ -196,11 +196,11 @@ func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 			}
 		}
 		r.Observe(c)
-		synctest.Wait() // for the answers nobody waited for
+		synctest.Wait() // for the answers that no call waited for
 		masters[2].Kill()
 		synctest.Wait()
 		_ = l.Unlock(t.Context())
-		synctest.Wait() // the last reply is told when Unlock may have returned
+		synctest.Wait() // the last reply may be reported after Unlock has returned
 		names := c.Masters()
 		of := func(metric string, master int, more string) string {
 			return fmt.Sprintf("%s{master=%q%s}", metric, names[master].Master, more)
@@ -273,7 +273,7 @@ func TestClassesAreBounded(t *testing.T) {
 	want(t, odd, map[string]float64{`redlock_attempts_total{class="a?",result="acquired"}`: 1})
 }
 
-// Otherwise the first event would be no increase, and no alert for what is rare would fire.
+// Without this the first event would be no increase, and alerts for rare events would not fire.
 func TestEverySeriesAboutLocksIsThereBeforeTheFirstEvent(t *testing.T) {
 	want := map[string]int{
 		"redlock_waiting": 1, "redlock_held": 1, "redlock_attempts_total": 5, "redlock_retries_total": 2,
@@ -310,7 +310,7 @@ func TestEverySeriesAboutMastersIsThereBeforeTheFirstReply(t *testing.T) {
 	})
 }
 
-// The names, types, units and help texts are what Prometheus wants of them.
+// The names, types, units and help texts follow the rules of Prometheus.
 func TestPromlintFindsNothing(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(worked(t))
@@ -320,7 +320,7 @@ func TestPromlintFindsNothing(t *testing.T) {
 	}
 }
 
-// worked is the collector of a client that has taken a lock and is closed. It exports all
+// worked is the collector of a client that has acquired a lock and is closed. It exports all
 // metrics.
 func worked(t *testing.T) *redlockprom.Collector {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The dashboard, the alerts and the documentation speak of what is exported.
+// The dashboard, the alerts and the documentation use only metrics that are exported.
 
 func file(t *testing.T, name string) []byte {
 	t.Helper()
@@ -25,13 +25,13 @@ func file(t *testing.T, name string) []byte {
 	return text
 }
 
-// A desc is what is exported under a name.
+// A desc describes an exported metric.
 type desc struct {
 	name, kind string // gauge, counter or histogram
 	labels     []string
 }
 
-// exported are the metrics of a client that has taken a lock, by name.
+// exported are the metrics of a client that has acquired a lock, by name.
 func exported(t *testing.T) map[string]desc {
 	t.Helper()
 	all := make(map[string]desc)
@@ -45,7 +45,7 @@ func exported(t *testing.T) map[string]desc {
 	return all
 }
 
-// scraped are labels that Prometheus adds.
+// scraped are the labels that Prometheus adds.
 var scraped = []string{"job", "instance"}
 
 var histogram = strings.ToLower(dto.MetricType_HISTOGRAM.String())
@@ -56,8 +56,7 @@ var (
 	grouping  = regexp.MustCompile(`(?:by|on|without|ignoring) \(([^)]*)\)`)
 )
 
-// series finds the metric that a name in an expression is a series of, and its
-// labels.
+// series finds the metric of a series that an expression names. It returns its labels.
 func series(all map[string]desc, name string) (labels []string, ok bool) {
 	d, ok := all[base(name)]
 	if !ok || (d.kind == histogram) == (d.name == name) { // a histogram has no series without a suffix
@@ -70,7 +69,7 @@ func series(all map[string]desc, name string) (labels []string, ok bool) {
 	return labels, true
 }
 
-// checkExpression finds what an expression asks for that is not there. It gives
+// checkExpression reports metrics and labels in an expression that do not exist. It returns
 // the names of the metrics in it.
 func checkExpression(t *testing.T, all map[string]desc, where, expr string) (names []string) {
 	t.Helper()
@@ -143,12 +142,12 @@ func TestTheDashboardShowsWhatIsExported(t *testing.T) {
 			checkExpression(t, all, "variable "+v.Name, v.Definition)
 		}
 	}
-	if dashboard.UID == "" || len(shown) < len(all)-1 { // who re-enters is of little interest
+	if dashboard.UID == "" || len(shown) < len(all)-1 { // re-entered calls may be left out
 		t.Errorf("%d of %d metrics are shown", len(shown), len(all))
 	}
 }
 
-// base is the metric's name that a series belongs to.
+// base is the name of the metric that a series belongs to.
 func base(name string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if cut, ok := strings.CutSuffix(name, suffix); ok {
@@ -158,7 +157,7 @@ func base(name string) string {
 	return name
 }
 
-// runbookURL is where the rules find what to do about an alert.
+// runbookURL is the page that says what to do about an alert.
 const runbookURL = "https://github.com/redquorum/redquorum/blob/main/docs/how-to/runbook.md"
 
 func TestTheAlertsWatchWhatIsExported(t *testing.T) {

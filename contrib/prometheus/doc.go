@@ -7,9 +7,9 @@
 //	collector.Observe(client) // the masters' connections as well
 //	prometheus.MustRegister(collector)
 //
-// A collector is for one client. Where a program has several, each gets a collector of its
-// own, registered with a label that tells them apart (prometheus.WrapRegistererWith).
+// A collector is for one client. If a program has several clients, give each its own collector,
+// registered with a label that distinguishes them (prometheus.WrapRegistererWith).
 //
-// Keys are no labels: there may be any number of them. [WithClasses] counts by what sort of
-// lock it is.
+// Keys are no labels, because there may be any number of them. [WithClasses] counts by classes
+// of keys.
 package redlockprom

@@ -34,7 +34,7 @@ type lockMetrics struct {
 	waits, holds, renewing, unlocks         *prometheus.HistogramVec
 }
 
-// newLockMetrics makes them with these labels before their own.
+// newLockMetrics makes the metrics, with these labels before their own.
 func newLockMetrics(before []string) *lockMetrics {
 	with := func(labels ...string) []string { return slices.Concat(before, labels) }
 	return &lockMetrics{
@@ -74,8 +74,8 @@ func (m *lockMetrics) all() []prometheus.Collector {
 	}
 }
 
-// A class is what the locks of one class are counted in. All its series are there with 0 from
-// the beginning: otherwise the first event would be no increase.
+// A class has the series of the locks of one class. All series start with 0: otherwise the
+// first event would be no increase.
 type class struct {
 	waiting, held         prometheus.Gauge
 	contended, reentered  prometheus.Counter
@@ -107,8 +107,8 @@ func (m *lockMetrics) class(of prometheus.Labels) *class {
 	return c
 }
 
-// counters are the series of a metric by the value of its last label, and observers those of
-// a histogram. Values that are not among them are not counted.
+// counters are the series of a metric by the value of its last label, and observers are those
+// of a histogram. Other values are not counted.
 type (
 	counters  map[string]prometheus.Counter
 	observers map[string]prometheus.Observer

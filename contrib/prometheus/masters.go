@@ -13,14 +13,14 @@ type view struct {
 	reports []redlock.MasterReport
 }
 
-// An observedMetric is read from an observed client whenever it is collected.
+// An observedMetric is read from an observed client at each collection.
 type observedMetric struct {
 	desc    *prometheus.Desc
 	kind    prometheus.ValueType
 	collect func(v *view, emit func(value float64, labels ...string))
 }
 
-// observed are all of them.
+// observed are all observed metrics.
 var observed = []observedMetric{
 	ofClient("redlock_quorum_masters", "Masters that make a quorum.",
 		prometheus.GaugeValue, func(s *redlock.Stats) float64 { return float64(s.Need) }),
@@ -109,7 +109,7 @@ func ofClient(name, help string, kind prometheus.ValueType, value func(*redlock.
 	}}
 }
 
-// ofMaster is a gauge by master; false: there is no value.
+// ofMaster is a gauge by master. value returns false if there is no value.
 func ofMaster(name, help string, value func(*redlock.MasterReport) (float64, bool)) observedMetric {
 	desc := prometheus.NewDesc(name, help, []string{"master"}, nil)
 	return observedMetric{desc, prometheus.GaugeValue, func(v *view, emit func(float64, ...string)) {

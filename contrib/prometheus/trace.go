@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Trace is what the client has to be given (redlock.WithTrace); redlock.JoinTraces joins
-// others to it. To count costs some atomic additions a lock, and no allocation.
+// Trace returns the trace to give to the client (redlock.WithTrace). redlock.JoinTraces joins
+// it with others. Counting costs a few atomic additions for each lock, and no allocation.
 func (c *Collector) Trace() *redlock.Trace {
 	return &redlock.Trace{
 		Begin: func(_ context.Context, i redlock.BeginInfo) context.Context {
@@ -59,7 +59,7 @@ func (c *Collector) wait(i redlock.WaitInfo) {
 	of.waits.observe(callResult(i.Err), i.Waited)
 }
 
-// What events are told apart by, as values of labels.
+// These are the values of labels that distinguish events.
 var (
 	callResults   = []string{"acquired", "taken", "no_quorum", "cancelled", "refused"}
 	retryReasons  = []string{"taken", "no_quorum"}
@@ -86,8 +86,8 @@ func holdEnd(i *redlock.ReleasedInfo) string {
 	}
 }
 
-// callResult is what became of a call or an attempt to acquire. A call that gave up because
-// its context's deadline passed is told by what it waited for.
+// callResult is the result of a call or an attempt to acquire. For a call that gave up because
+// its context's deadline passed, it is what the call waited for: "taken" or "no_quorum".
 func callResult(err error) string {
 	switch {
 	case err == nil:
@@ -112,7 +112,7 @@ func retryReason(err error) string {
 	return "taken"
 }
 
-// keepResult is what became of a renewal, an extension or a verification.
+// keepResult is the result of a renewal, an extension or a verification.
 func keepResult(err error) string {
 	switch {
 	case err == nil:

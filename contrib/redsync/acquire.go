@@ -11,10 +11,10 @@ import (
 // maxTries is the most that redlock.WithTries takes.
 const maxTries = 1_000_000
 
-// defaultDriftFactor is redsync's, and of what the client allows for by default.
+// defaultDriftFactor is redsync's default, and the client's.
 const defaultDriftFactor = 0.01
 
-// acquire locks in so many attempts.
+// acquire locks in at most that many tries.
 func (m *Mutex) acquire(ctx context.Context, tries int) error {
 	ctx = orBackground(ctx)
 	options, err := m.lockOptions(tries)
@@ -33,21 +33,21 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 		return m.lockError(ctx, err)
 	}
 	if !m.keep(lock) {
-		_ = lock.Unlock(ctx) // sent in any case; it expires otherwise
+		_ = lock.Unlock(ctx) // sent even if it fails; otherwise the key expires
 		return ErrFailed
 	}
 	return nil
 }
 
-// lockOptions makes redlock's options of redsync's: a lease, since nothing renews
-// a mutex, and polling, since that is what tries and delays are.
+// lockOptions translates redsync's options to redlock's: a lease, because nothing renews
+// a mutex, and polling, because tries and delays mean polling.
 func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
 	if err := m.unsafeOption(); err != nil {
 		return nil, err
 	}
 	options := []redlock.LockOption{
 		redlock.WithLease(m.wholeExpiry()),
-		redlock.WithUnlockOnly(), // others may hold it by its value
+		redlock.WithUnlockOnly(), // another mutex may hold it by its value
 		redlock.WithTries(min(max(tries, 1), maxTries)),
 		redlock.WithBackoff(m.delayFunc),
 	}
@@ -70,11 +70,11 @@ func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
 	return options, nil
 }
 
-// wholeExpiry is the expiry as Redis counts it. redsync cuts off the rest, too.
+// wholeExpiry is the expiry in whole milliseconds, as Redis counts. redsync also cuts the rest off.
 func (m *Mutex) wholeExpiry() time.Duration { return m.expiry.Truncate(time.Millisecond) }
 
-// keep notes a lock that was acquired, adopted or extended, and says whether it
-// is still valid.
+// keep records a lock that was acquired, adopted or extended, and reports whether it is
+// still valid.
 func (m *Mutex) keep(lock *redlock.Lock) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,13 +86,13 @@ func (m *Mutex) keep(lock *redlock.Lock) bool {
 	return true
 }
 
-// furtherDrift is what WithDriftFactor takes off the validity beyond the client's
-// own allowance.
+// furtherDrift is how much WithDriftFactor shortens the validity beyond the client's own
+// allowance.
 func (m *Mutex) furtherDrift() time.Duration {
 	return time.Duration(max(m.driftFactor-defaultDriftFactor, 0) * float64(m.expiry))
 }
 
-// ownerName says whether redlock.WithOwner takes the name.
+// ownerName reports whether redlock.WithOwner accepts the name.
 func ownerName(name string) bool {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' || c == ':' {

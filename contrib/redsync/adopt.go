@@ -7,18 +7,18 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// maxLookedAt is how much of a value redlock.Client.Inspect shows.
+// maxLookedAt is how many bytes of a value redlock.Client.Inspect shows.
 const maxLookedAt = 256
 
-// setValue makes the mutex one for a lock that was acquired elsewhere.
+// setValue gives the mutex the value of a lock that was acquired elsewhere.
 func (m *Mutex) setValue(value string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hold, m.value, m.until = nil, value, time.Time{}
 }
 
-// held gives the lock of the mutex. Where only its value is known it is adopted,
-// for a full expiry.
+// held returns the lock of the mutex. If only its value is known, held adopts the lock for
+// a full expiry.
 func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err error) {
 	lock, value := m.current()
 	if lock != nil {
@@ -41,8 +41,8 @@ func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err
 	return lock, true, nil
 }
 
-// stands says whether a value that was never adopted has a quorum. It changes
-// nothing on the masters.
+// stands reports whether a quorum has a value that was never adopted. It changes nothing
+// on the masters.
 func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
 	if value == "" {
 		return false, m.notHeldError(errNeverLocked)

@@ -1,6 +1,6 @@
-// Package redsync has the API of github.com/go-redsync/redsync/v4 over clients of this
-// library, and the same tree: a program that uses redsync with go-redis moves when
-// its import paths are replaced, and nothing else:
+// Package redsync has the API and the package tree of github.com/go-redsync/redsync/v4, on
+// top of this library. To move a program that uses redsync with go-redis, replace its import
+// paths, and nothing else:
 //
 //	import (
 //		"github.com/redquorum/redquorum/contrib/redsync"                  // was github.com/go-redsync/redsync/v4
@@ -15,9 +15,9 @@
 //
 // Names, methods, defaults and errors are those of redsync v4: a mutex is not
 // renewed, ends by itself after WithExpiry (8 s), and Lock polls 32 times. The
-// error types and sentinels are redsync's own, and what redsync returns bare is
-// returned bare: code that compares with ==, asserts a type or switches over types
-// goes on to work. Other errors match those of package redlock as well.
+// error types and sentinels are redsync's own, and errors that redsync does not wrap are
+// not wrapped here: code that compares with ==, asserts a type or switches over types
+// still works. Other errors match those of package redlock as well.
 //
 // Locks of this package and of redsync exclude each other on the same masters, so
 // the programs of a fleet can move one at a time. The page Moving from redsync in the

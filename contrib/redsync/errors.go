@@ -14,8 +14,8 @@ import (
 
 // The sentinels of redsync: the very same values.
 var (
-	// ErrFailed: Lock gave up, since its context ended while it waited, or with
-	// no tries.
+	// ErrFailed: Lock gave up, because its context ended while it waited, no validity was
+	// left, or WithTries is below 1.
 	ErrFailed = upstream.ErrFailed
 	// ErrExtendFailed: Extend took so long that no validity is left.
 	ErrExtendFailed = upstream.ErrExtendFailed
@@ -23,17 +23,17 @@ var (
 	ErrLockAlreadyExpired = upstream.ErrLockAlreadyExpired
 )
 
-// ErrUnsafeOption is matched where the mutex has an option that could let two hold
-// the lock. The error says which, and why.
+// ErrUnsafeOption is matched by errors of a mutex with an option that could let two clients
+// hold the lock. The error names the option and the reason.
 var ErrUnsafeOption = errors.New("redsync: an unsafe option is refused")
 
 // The error types of redsync, always as pointers. Their names are redsync's.
 type (
-	// ErrTaken says that another holds the lock. Nodes are the masters that had
-	// said so when that was decided, as numbers in the order of the pools of New, or
-	// of the URLs of the client of PoolOf.
+	// ErrTaken says that another client holds the lock. Nodes are the masters that had said
+	// so by the time of the decision, as numbers in the order of New's pools, or of the URLs
+	// of PoolOf's client.
 	ErrTaken = upstream.ErrTaken //nolint:errname // see above
-	// ErrNodeTaken says that another's key stands on one master.
+	// ErrNodeTaken says that one master has the key of another client.
 	ErrNodeTaken = upstream.ErrNodeTaken //nolint:errname // see above
 	// A RedisError is why one master did not answer, or may not vote.
 	RedisError = upstream.RedisError
@@ -54,8 +54,8 @@ func (m *Mutex) unsafeOption() error {
 	return nil
 }
 
-// A nodesError says what each master said, in redsync's terms, as redsync's joined errors
-// do. It matches the error of redlock too.
+// A nodesError joins redsync's errors for the masters, as redsync does. It also matches the
+// error of redlock.
 type nodesError struct {
 	nodes   []error
 	redlock error
@@ -76,9 +76,9 @@ func (m *Mutex) nodesError(nodes []error, err error) error {
 	return &nodesError{nodes, err, s}
 }
 
-// What redsync returns bare is returned bare: programs compare it with ==, and its type
-// in a switch. Where redsync joins the errors of several masters, the result matches the
-// error of redlock as well.
+// An error that redsync does not wrap is not wrapped here: programs compare it with ==, or
+// switch over its type. If redsync joins the errors of several masters, the result also
+// matches the error of redlock.
 
 func (m *Mutex) lockError(ctx context.Context, err error) error {
 	taken, nodes := m.byNode(err)
@@ -96,7 +96,7 @@ func (m *Mutex) lockError(ctx context.Context, err error) error {
 	return &renamedError{err} // a bad argument, or a closed client
 }
 
-// A renamedError speaks of the options that the user wrote.
+// A renamedError names the options that the user wrote, not those of redlock.
 type renamedError struct{ error }
 
 var optionNames = strings.NewReplacer("WithLease", "WithExpiry", "WithBackoff", "WithRetryDelayFunc")
@@ -123,7 +123,7 @@ func (m *Mutex) unlockError(err error) error {
 	return m.unanswered(err)
 }
 
-// notHeldError is of Extend and Valid: redsync calls a lock taken that is not there.
+// notHeldError is for Extend and Valid: for a lock that is gone, redsync returns ErrTaken.
 func (m *Mutex) notHeldError(err error) error {
 	if errors.Is(err, redlock.ErrNotHeld) {
 		return m.taken(err)
@@ -136,7 +136,7 @@ func (m *Mutex) taken(err error) *ErrTaken {
 	return &ErrTaken{Nodes: nodes}
 }
 
-// unanswered is for a question to which too few masters gave an answer.
+// unanswered is for an operation that too few masters answered.
 func (m *Mutex) unanswered(err error) error {
 	if _, nodes := m.byNode(err); nodes != nil {
 		return m.nodesError(nodes, err)
@@ -144,7 +144,7 @@ func (m *Mutex) unanswered(err error) error {
 	return &renamedError{err}
 }
 
-// inspectError says of a key that was looked at why nothing can be said of it.
+// inspectError says why it is unknown who holds a key that was inspected.
 func (s *share) inspectError(found *redlock.Inspection) error {
 	var nodes []error
 	for _, master := range found.Masters {
@@ -155,8 +155,8 @@ func (s *share) inspectError(found *redlock.Inspection) error {
 	return &nodesError{nodes, fmt.Errorf("redsync: %v: %w", found, redlock.ErrNoQuorum), s}
 }
 
-// byNode tells what each master said in redsync's terms: which have the lock for
-// another, and the errors of all.
+// byNode translates the masters' errors to redsync's. It returns the masters on which
+// another client holds the lock, and the errors of all masters.
 func (m *Mutex) byNode(err error) (taken []int, nodes []error) {
 	failed, _ := errors.AsType[*redlock.QuorumError](err)
 	if failed == nil || failed.Nodes == nil {

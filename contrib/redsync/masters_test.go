@@ -41,7 +41,7 @@ func (f *fleet) open(opts ...redlock.Option) *redlock.Client {
 	return client
 }
 
-// ready opens a client, and waits until it can lock: a new fleet is declared first.
+// ready opens a client and waits until it can lock, because a new fleet is declared first.
 func (f *fleet) ready() *redlock.Client {
 	f.t.Helper()
 	client := f.open()
@@ -65,7 +65,7 @@ func (f *fleet) upstream() *upstream.Redsync {
 	return upstream.New(pools...)
 }
 
-// values is what stands at a key, master by master; "" for nothing.
+// values returns the value of a key on each master; "" if there is none.
 func (f *fleet) values(key string) []string {
 	f.t.Helper()
 	var values []string
@@ -94,7 +94,7 @@ func (f *fleet) must(err error) {
 	}
 }
 
-// wantOK is for calls that have to say yes.
+// wantOK is for calls that have to return true and no error.
 func (f *fleet) wantOK(ok bool, err error) {
 	f.t.Helper()
 	if !ok || err != nil {
@@ -102,7 +102,7 @@ func (f *fleet) wantOK(ok bool, err error) {
 	}
 }
 
-// refusal is the error of a call that has to say no.
+// refusal returns the error of a call that has to return false.
 func (f *fleet) refusal(ok bool, err error) error {
 	f.t.Helper()
 	if ok {

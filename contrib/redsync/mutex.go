@@ -22,8 +22,8 @@ type Mutex struct {
 	genValueFunc  func() (string, error)
 	setNXOnExtend bool
 
-	mu    sync.Mutex    // guards what follows; it is not held while masters are asked
-	hold  *redlock.Lock // the last one; nil: there is none, or value says which
+	mu    sync.Mutex    // guards what follows; it is not held during round trips
+	hold  *redlock.Lock // the last one; nil: there is none, or only its value is known
 	value string
 	until time.Time
 }
@@ -31,15 +31,15 @@ type Mutex struct {
 // Name returns the mutex's name, the key in Redis.
 func (m *Mutex) Name() string { return m.name }
 
-// Value returns the token of the lock: empty until it is acquired, or what
-// WithValue said.
+// Value returns the token of the lock. It is empty until the lock is acquired, unless
+// WithValue set it.
 func (m *Mutex) Value() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.value
 }
 
-// Until returns until when the acquired lock is valid; the zero value before.
+// Until returns the end of the acquired lock's validity. It is zero before.
 func (m *Mutex) Until() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,14 +56,14 @@ func (m *Mutex) TryLockContext(ctx context.Context) error { return m.acquire(ctx
 // may be called again.
 func (m *Mutex) Lock() error { return m.LockContext(context.Background()) }
 
-// LockContext is Lock; ctx bounds the waiting, never the holding.
+// LockContext is Lock; ctx bounds the wait, never the hold.
 func (m *Mutex) LockContext(ctx context.Context) error { return m.acquire(ctx, m.tries) }
 
-// Unlock releases the lock, and tells whether a quorum of masters confirmed it.
+// Unlock releases the lock, and reports whether a quorum of masters confirmed it.
 func (m *Mutex) Unlock() (bool, error) { return m.UnlockContext(context.Background()) }
 
-// UnlockContext is Unlock; ctx bounds the waiting for the masters, which are told
-// in any case.
+// UnlockContext is Unlock; ctx bounds the wait for the masters. The release is sent in any
+// case.
 func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 	ctx = orBackground(ctx)
 	lock, _, err := m.held(ctx)
@@ -76,11 +76,11 @@ func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Extend prolongs the lock to a full expiry from now, and tells whether a quorum
-// of masters still had it.
+// Extend extends the lock to a full expiry from now, and reports whether a quorum of
+// masters still had it.
 func (m *Mutex) Extend() (bool, error) { return m.ExtendContext(context.Background()) }
 
-// ExtendContext is Extend; ctx bounds the waiting for the masters.
+// ExtendContext is Extend; ctx bounds the wait for the masters.
 func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 	ctx = orBackground(ctx)
 	if err := m.unsafeOption(); err != nil {
@@ -104,7 +104,7 @@ func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 // Deprecated: redsync advises to use Until instead.
 func (m *Mutex) Valid() (bool, error) { return m.ValidContext(context.Background()) }
 
-// ValidContext is Valid; ctx bounds the waiting for the masters.
+// ValidContext is Valid; ctx bounds the wait for the masters.
 //
 // Deprecated: redsync advises to use Until instead.
 func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {

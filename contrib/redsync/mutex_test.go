@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// wantTaken wants the bare error, as redsync returns it.
+// wantTaken wants the error unwrapped, as redsync returns it.
 func wantTaken(t *testing.T, err error) *redsync.ErrTaken {
 	t.Helper()
 	taken, ok := err.(*redsync.ErrTaken) //nolint:errorlint // users do so

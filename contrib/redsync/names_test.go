@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A program that uses redsync compiles with this package: whatever redsync
-// exports, with the same parameters and results, is here.
+// A program that uses redsync compiles with this package, because it has all that redsync
+// exports, with the same parameters and results.
 func TestEveryExportedNameOfRedsyncIsHere(t *testing.T) {
 	theirs, ours := exported(t, redsyncDir(t)), exported(t, ".")
 	if len(theirs) < 30 {
@@ -30,8 +30,8 @@ func TestEveryExportedNameOfRedsyncIsHere(t *testing.T) {
 	}
 }
 
-// exported is what the package in dir exports, with the signatures of functions;
-// methods are named Type.Method. Methods of aliases are not listed.
+// exported returns what the package in dir exports, with the signatures of functions.
+// Methods are named Type.Method; those of aliases are not listed.
 func exported(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names := make(map[string]string)
@@ -86,7 +86,7 @@ func addExported(names map[string]string, decl ast.Decl) {
 	}
 }
 
-// signature is the types of parameters and results; names do not matter.
+// signature returns the types of parameters and results, without their names.
 func signature(f *ast.FuncType) string {
 	return "(" + list(f.Params) + ") (" + list(f.Results) + ")"
 }

@@ -27,7 +27,7 @@ func TestSetNXOnExtendIsRefused(t *testing.T) {
 	f.wantIs(f.refusal(rs.NewMutex("lock", redsync.WithValue("x"), redsync.WithSetNXOnExtend()).Extend()), redsync.ErrUnsafeOption)
 }
 
-// The token is the client's own, so two holders have two values, though the function gives one.
+// Two holders have different values although the function repeats one: the token is the client's.
 func TestAValueThatIsRepeatedIsNoDanger(t *testing.T) {
 	f := startFleet(t, 3)
 	same := redsync.WithGenValueFunc(func() (string, error) { return "the-same", nil })
@@ -62,7 +62,8 @@ func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 	f.wantIs(failing.Lock(), broken)
 }
 
-// A value that cannot stand in the key is said once, with the mutex, and Value gives what stands.
+// A value that cannot be part of the token causes one warning that names the mutex. Value
+// returns the value in Redis.
 func TestAValueThatCannotStandInTheKeyIsSaidOnce(t *testing.T) {
 	f := startFleet(t, 3)
 	client := f.open()
@@ -84,7 +85,7 @@ func TestAValueThatCannotStandInTheKeyIsSaidOnce(t *testing.T) {
 	}
 }
 
-// An error speaks of the options of redsync, and says how a longer expiry is had.
+// An error names the options of redsync, and says how to get a longer expiry.
 func TestAnErrorNamesTheOptionThatTheUserWrote(t *testing.T) {
 	f := startFleet(t, 1)
 	rs := redsync.New(redsync.PoolOf(f.open()))

@@ -13,9 +13,9 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// A program for redsync with go-redis compiles and passes before and after its import paths are
-// replaced, and nothing else. Afterwards it passes on plain miniredis as well, where other
-// programs have their tests.
+// A program for redsync with go-redis compiles and passes before and after a change of its
+// import paths alone. After the change it also passes on plain miniredis, on which the tests
+// of other programs run.
 func TestAProgramMovesByItsImportPaths(t *testing.T) {
 	before := filepath.Join(t.TempDir(), "before")
 	buildProgram(t, before, nil)
@@ -64,7 +64,7 @@ func TestAProgramMovesByItsImportPaths(t *testing.T) {
 // moved replaces the import paths.
 var moved = strings.NewReplacer(`"github.com/go-redsync/redsync/v4`, `"github.com/redquorum/redquorum/contrib/redsync`)
 
-// runProgram runs it on these servers.
+// runProgram runs the program on these servers.
 func runProgram(t *testing.T, program string, servers any) {
 	t.Helper()
 	text, err := json.Marshal(servers)
@@ -78,7 +78,7 @@ func runProgram(t *testing.T, program string, servers any) {
 	}
 }
 
-// buildProgram builds the program of testdata, changed by replace where that is not nil.
+// buildProgram builds the program of testdata, changed by replace unless that is nil.
 func buildProgram(t *testing.T, target string, replace *strings.Replacer) {
 	t.Helper()
 	args := []string{"build", "-o", target}

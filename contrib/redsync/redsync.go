@@ -28,34 +28,35 @@ type DelayFunc = upstream.DelayFunc
 // Redsync makes mutexes on its masters. It is safe for concurrent use.
 type Redsync struct {
 	pools  []redis.Pool
-	warned sync.Once // of values that cannot stand in a key
+	warned sync.Once // about a value that cannot be part of a token
 
 	mu     sync.Mutex // guards what follows
 	share  *share     // nil: no mutex has asked a master yet
 	closed bool
 }
 
-// New makes a Redsync on the masters of these pools. They are those of NewPool (package
-// redis/goredis/v9), one a master, or the one of [PoolOf]. New asks nobody: an error, such as
-// a pool that cannot be used, is told by the first method of a mutex that needs a master.
+// New makes a Redsync on the masters of these pools: one pool of NewPool (package
+// redis/goredis/v9) for each master, or a single pool of [PoolOf]. New contacts no master. An
+// error, such as for a pool that cannot be used, comes from the first method of a mutex that
+// needs a master.
 //
-// That method also opens a client, which every Redsync of the same go-redis clients uses, in
-// whatever order they have them. Close gives it back. A program that never closes keeps,
-// for each set of go-redis clients, a connection and three goroutines a master, and two
-// goroutines more: 17 for five masters.
+// That method also opens a client. Every Redsync of the same go-redis clients uses it, in
+// whatever order it has them. Close gives it back. A program that never calls Close keeps,
+// for each set of go-redis clients, a connection and three goroutines for each master, and
+// two more goroutines: 17 for five masters.
 func New(pools ...redis.Pool) *Redsync {
 	return &Redsync{pools: slices.Clone(pools)}
 }
 
-// PoolOf makes the pool of a client, to be the only one of New. The caller owns the client and
-// closes it. This is the way to options of package redlock.
+// PoolOf makes a pool of a client. It has to be the only pool of New. The caller owns the
+// client and closes it. Use PoolOf for options of package redlock.
 func PoolOf(client *redlock.Client) redis.Pool { return source.Client{Client: client} }
 
-// Close ends the use of the masters, which redsync has no method for. The last Redsync of the
-// same go-redis clients closes their connections, and blocks as redlock.Client.Close does; a
-// client of PoolOf stays open. A Lock after Close fails with an error that matches
-// redlock.ErrClosed. The keys of mutexes that are held are left to expire, as at the end of
-// a program that uses redsync: Unlock alone releases. It may be called more than once.
+// Close ends the use of the masters; redsync has no such method. For the last Redsync of the
+// same go-redis clients it closes the client that they share, and blocks as
+// redlock.Client.Close does. A client of PoolOf stays open. A Lock after Close fails with an
+// error that matches redlock.ErrClosed. Close releases no mutex: the keys expire, as when a
+// program with redsync ends. Close may be called more than once.
 func (r *Redsync) Close() error {
 	r.mu.Lock()
 	s := r.share
@@ -67,7 +68,7 @@ func (r *Redsync) Close() error {
 	return s.end()
 }
 
-// use gives the client, and opens it at first.
+// use returns the share. The first call opens the client.
 func (r *Redsync) use() (*share, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +82,8 @@ func (r *Redsync) use() (*share, error) {
 	return r.share, err
 }
 
-// NewMutex makes a mutex with the given name, which is the key in Redis. It asks
-// nobody: an option that is refused is told by the mutex's methods.
+// NewMutex makes a mutex with the given name, which is the key in Redis. It contacts no
+// master. For an option that is refused, the mutex's methods return an error.
 func (r *Redsync) NewMutex(name string, options ...Option) *Mutex {
 	m := &Mutex{
 		redsync:     r,

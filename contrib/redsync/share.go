@@ -14,19 +14,19 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A share is the use that a Redsync makes of a client.
+// A share is a Redsync's use of a client.
 type share struct {
 	client *redlock.Client
 	opened *openedClient     // nil: the client is the caller's
 	number map[string]int    // the position in New of each master, by its address
-	texts  *strings.Replacer // puts these positions into the client's texts; nil: it has the same
+	texts  *strings.Replacer // puts these positions into the client's texts; nil: they are the same
 }
 
 // An openedClient serves every Redsync of the same go-redis clients.
 type openedClient struct {
 	client  *redlock.Client
-	masters []goredislib.UniversalClient // kept, so that no other go-redis client gets the address of one
-	ids     []string                     // of them: their addresses
+	masters []goredislib.UniversalClient // kept, so that no new go-redis client gets the address of one
+	ids     []string                     // the addresses of masters in memory
 	users   int                          // guarded by openedMu
 }
 
@@ -35,7 +35,8 @@ var (
 	opened   = make(map[string]*openedClient) // by the ids of the go-redis clients, sorted
 )
 
-// newShare begins to use the client of these pools, and opens it where nobody uses it yet.
+// newShare returns a share of the client of these pools, and opens the client if nobody uses
+// it yet.
 func newShare(pools []redis.Pool) (*share, error) {
 	var masters []goredislib.UniversalClient
 	var ids []string
@@ -72,11 +73,12 @@ func newShare(pools []redis.Pool) (*share, error) {
 	return s, nil
 }
 
-// newNumbered makes a share in which master i of the client is number position(i); nil: i.
+// newNumbered makes a share in which master i of the client has the number position(i), or i
+// if position is nil.
 func newNumbered(client *redlock.Client, position func(i int) int) *share {
 	s := &share{client: client, number: make(map[string]int)}
 	if client == nil {
-		return s // whose methods refuse
+		return s // the methods of a nil client return errors
 	}
 	var texts []string
 	for i, m := range client.Masters() {
@@ -96,7 +98,7 @@ func keyOf(ids []string) string {
 	return strings.Join(slices.Sorted(slices.Values(ids)), " ")
 }
 
-// end gives the share back. The last one of a client that was opened here closes it.
+// end gives the share back. The last share of a client that was opened here closes the client.
 func (s *share) end() error {
 	if s.opened == nil {
 		return nil

@@ -40,7 +40,7 @@ func poolsOf(clients []goredislib.UniversalClient) (pools []redis.Pool) {
 	return pools
 }
 
-// connections is how many the masters have of clients that were opened for go-redis clients.
+// connections counts the connections of clients that were opened for go-redis clients.
 func (f *fleet) connections() (n int) {
 	f.t.Helper()
 	for _, s := range f.Masters {
@@ -139,7 +139,7 @@ func TestTheClientOfPoolOfIsTheCallers(t *testing.T) {
 	}
 }
 
-// New returns no error, as that of redsync, so Lock says what is wrong with the pools.
+// Like redsync's, New returns no error, so Lock says what is wrong with the pools.
 func TestPoolsThatCannotBeUsedAreToldByLock(t *testing.T) {
 	cluster := goredislib.NewClusterClient(&goredislib.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer func() { _ = cluster.Close() }()
@@ -179,7 +179,7 @@ func TestPoolsThatCannotBeUsedAreToldByLock(t *testing.T) {
 	}
 }
 
-// A pool of another sort does not compile: it would not say which master it leads to.
+// A pool of another type does not compile: it would not say which master it leads to.
 func TestOnlyThisModuleMakesPools(t *testing.T) {
 	if reflect.TypeFor[upstreamredis.Pool]().Implements(reflect.TypeFor[redis.Pool]()) {
 		t.Error("a pool of redsync is a pool here")
@@ -199,8 +199,8 @@ func TestTheFirstLocksContextDoesNotEndTheClient(t *testing.T) {
 	f.must(rs.Close())
 }
 
-// A client that is never closed is found again by the addresses of its go-redis clients. Were these
-// collected, others could get their addresses, and locks of other servers.
+// A client that is never closed is found again by the addresses of its go-redis clients. If these
+// were garbage-collected, others could get their addresses, and locks on the wrong servers.
 func TestNoOtherGoRedisClientGetsTheClientOfOneThatIsGone(t *testing.T) {
 	f := startFleet(t, 1)
 	gone := func() weak.Pointer[goredislib.Client] {
@@ -217,10 +217,10 @@ func TestNoOtherGoRedisClientGetsTheClientOfOneThatIsGone(t *testing.T) {
 	}
 }
 
-// What a program keeps that never closes, as the documentation of New says.
+// A program that never calls Close keeps as many goroutines as the documentation of New says.
 func TestWhatIsNeverClosedKeepsSoManyGoroutines(t *testing.T) {
 	f := startFleet(t, 5)
-	clients := f.clients() // which have goroutines of their own
+	clients := f.clients() // made first: they have goroutines too
 	before := runtime.NumGoroutine()
 	rs := redsync.New(poolsOf(clients)...)
 	f.must(rs.NewMutex("lock").Lock())

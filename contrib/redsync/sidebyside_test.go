@@ -16,8 +16,8 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// shape says of an error what a program of redsync's can tell apart: by ==, by its type, or,
-// where several are joined, by those of the parts.
+// shape describes an error by what a program can test with redsync: by ==, by its type, or,
+// if several errors are joined, by those of the parts.
 func shape(err error) string {
 	if s := bare(err); s != "" {
 		return s
@@ -27,7 +27,7 @@ func shape(err error) string {
 	return "joined: " + strings.Join(slices.Compact(parts), ", ")
 }
 
-// bare is the shape of an error of redsync's that is not joined; "" for any other.
+// bare is the shape of an error of redsync that is not joined; "" for any other.
 func bare(err error) string {
 	for name, sentinel := range map[string]error{
 		"nil": nil, "ErrFailed": upstream.ErrFailed, "ErrExtendFailed": upstream.ErrExtendFailed,
@@ -48,7 +48,7 @@ func bare(err error) string {
 	return ""
 }
 
-// leaves are the shapes of what is joined, at any depth, without what redsync does not know.
+// leaves are the shapes of the joined errors, at any depth, without errors unknown to redsync.
 func leaves(err error) (parts []string) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -72,8 +72,8 @@ type locker interface {
 	Valid() (bool, error)
 }
 
-// The same happens to a mutex of redsync and to one of this package, each on masters of
-// its own, and both say the same of it.
+// A mutex of redsync and one of this package, each on its own masters, return the same errors
+// in the same situation.
 func TestErrorsAreThoseOfRedsync(t *testing.T) {
 	const short, long = 200 * time.Millisecond, 10 * time.Second
 	refused := func(_ bool, err error) error { return err }
@@ -134,7 +134,7 @@ func TestErrorsAreThoseOfRedsync(t *testing.T) {
 	}
 }
 
-// set makes the lock somebody else's on these masters.
+// set gives the lock to another owner on these masters.
 func (f *fleet) set(masters ...int) {
 	f.t.Helper()
 	for _, i := range masters {
@@ -150,7 +150,7 @@ func (f *fleet) kill(masters ...int) {
 	}
 }
 
-// redsync cuts off what is beyond whole milliseconds.
+// redsync also cuts the expiry to whole milliseconds.
 func TestAnExpiryIsCutToWholeMilliseconds(t *testing.T) {
 	f := startFleet(t, 3)
 	rs := redsync.New(redsync.PoolOf(f.open()))
@@ -161,8 +161,8 @@ func TestAnExpiryIsCutToWholeMilliseconds(t *testing.T) {
 	f.wantFree("lock")
 }
 
-// A lock is handed on by its value: what the first mutex, or its client, does afterwards,
-// short of Unlock, does not end it.
+// After a lock was handed on by its value, nothing that the first mutex or its client does
+// ends it, except Unlock.
 func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		expiry time.Duration // of the first mutex
@@ -197,7 +197,7 @@ func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
 					return strings.Contains(list, "name=redquorum")
 				})
 			})
-			for i, value := range f.values("lock")[3:] { // which no case has emptied
+			for i, value := range f.values("lock")[3:] { // no case has emptied these
 				if value != second.Value() {
 					t.Errorf("master %d has %q, want the value that was handed on", 3+i, value)
 				}

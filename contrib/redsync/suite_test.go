@@ -29,9 +29,9 @@ var leftOut = map[string]string{
 	"TestScripts_Hash": "is about the text of redsync's own scripts",
 }
 
-// changes are made to redsync's tests, in this order: the constructor, then public
-// methods and options in the place of a Mutex's fields. redsync's tests are part of its
-// package, so they use the fields.
+// changes are made to redsync's tests, in this order: first the constructor, then public
+// methods and options in place of a Mutex's fields. redsync's tests are part of its package,
+// so they use the fields.
 var changes = []struct {
 	from *regexp.Regexp
 	to   string
@@ -47,8 +47,8 @@ var changes = []struct {
 	{regexp.MustCompile(`\bmutex\.quorum\b`), "(len(pools)/2 + 1)"},
 }
 
-// TestTheSuiteOfRedsync runs the tests in redsync's own source, as the module
-// cache has it, against this package.
+// TestTheSuiteOfRedsync runs redsync's own tests against this package. The source comes from
+// the module cache.
 func TestTheSuiteOfRedsync(t *testing.T) {
 	eight := redistest.Start(t, 8, redistest.Config{})
 	four := redistest.Start(t, 4, redistest.Config{})
@@ -84,8 +84,8 @@ func redsyncDir(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// rewriteSuite makes files of this package's own of redsync's test files, and
-// names the tests in them.
+// rewriteSuite makes test files for this package from redsync's test files. It returns the
+// files and the names of their tests.
 func rewriteSuite(t *testing.T, dir string) (files map[string]string, tests []string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -114,8 +114,8 @@ func rewriteSuite(t *testing.T, dir string) (files map[string]string, tests []st
 	return files, tests
 }
 
-// rewrite keeps the tests of a file and the functions that they need, changed as
-// changes say, with the imports that are still used.
+// rewrite keeps the tests of a file, the functions that they need, and the imports that are
+// still used. It applies changes to them.
 func rewrite(t *testing.T, name string, found map[string]bool) (text string, kept []string) {
 	t.Helper()
 	source, err := os.ReadFile(name)
@@ -152,8 +152,8 @@ func rewrite(t *testing.T, name string, found map[string]bool) (text string, kep
 	return header(file, changed) + changed, kept
 }
 
-// keepsFunction leaves out what makes the masters and the mutexes (that is in
-// testdata/suite), and what leftOut names.
+// keepsFunction leaves out the functions that make masters and mutexes, which testdata/suite
+// has, and those that leftOut names.
 func keepsFunction(name string) bool {
 	switch {
 	case name == "TestMain", name == "testRunner", name == "makeCases", name == "newTestMutexes", name == "testScriptHash":
@@ -164,7 +164,7 @@ func keepsFunction(name string) bool {
 	return leftOut[name] == ""
 }
 
-// keepsDeclaration keeps types, but for that of the cases.
+// keepsDeclaration keeps types, except for the type of the cases.
 func keepsDeclaration(decl ast.Decl) bool {
 	d, ok := decl.(*ast.GenDecl)
 	if !ok || d.Tok != token.TYPE {
@@ -176,7 +176,7 @@ func keepsDeclaration(decl ast.Decl) bool {
 	})
 }
 
-// header is the package clause, this package's import and those that text needs.
+// header returns the package clause, the import of this package and the imports that text needs.
 func header(file *ast.File, text string) string {
 	var b strings.Builder
 	b.WriteString("package suite\n\nimport (\n")
@@ -197,7 +197,7 @@ func header(file *ast.File, text string) string {
 	return b.String()
 }
 
-// overlay writes what go test needs to see the files beside testdata/suite.
+// overlay writes an overlay file with which go test sees the files in testdata/suite.
 func overlay(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("testdata", "suite"))
@@ -211,7 +211,7 @@ func overlay(t *testing.T, files map[string]string) string {
 	return writeOverlay(t, replace)
 }
 
-// writeOverlay writes what go build and go test need to read other files in the place of some.
+// writeOverlay writes an overlay file, with which go build and go test replace files by others.
 func writeOverlay(t *testing.T, replace map[string]string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"Replace": replace})

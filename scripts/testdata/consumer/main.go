@@ -1,4 +1,4 @@
-// A program as a user would write it, for scripts/release-check.sh: it uses all
+// This is a program as users would write it, for scripts/release-check.sh. It uses all
 // modules that a release publishes, on masters inside the process.
 package main
 
@@ -85,7 +85,7 @@ func withClients(urls []string) {
 	fmt.Println("locked invoice:44 on the masters of go-redis clients")
 }
 
-// holds is how many holds the collector tells of, however they ended.
+// holds is how many holds the collector has counted, however they ended.
 func holds(collector prometheus.Collector) (n uint64) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector)

@@ -1,4 +1,4 @@
-// Package source has what the pools of this module lead to.
+// Package source has the types of pools of this module.
 package source
 
 import (
@@ -10,7 +10,7 @@ import (
 // A Pool is a Master or a Client.
 type Pool interface{ pool() }
 
-// A Master is one master of a Redsync, of which the program has a client of go-redis.
+// A Master is one master of a Redsync: the program has a go-redis client of it.
 type Master struct{ redis.UniversalClient }
 
 // A Client has all masters of a Redsync.

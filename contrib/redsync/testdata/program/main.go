@@ -20,7 +20,7 @@ import (
 	"github.com/redquorum/redquorum/contrib/redsync/testdata/program/locker"
 )
 
-// A server is what a program's configuration says of Redis.
+// A server is the configuration of one Redis server.
 type server struct {
 	Addr, Password, CA string
 	DB                 int
@@ -107,7 +107,7 @@ func manyAtATime(ctx context.Context, clients []goredislib.UniversalClient) erro
 				errs[i] = err
 				return
 			}
-			if inside++; inside != 1 { // the race detector looks, too
+			if inside++; inside != 1 { // the race detector checks this too
 				errs[i] = errors.New("two are inside")
 			}
 			time.Sleep(5 * time.Millisecond)

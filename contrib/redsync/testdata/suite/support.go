@@ -1,5 +1,5 @@
-// What redsync's own tests need beside themselves: the pools by which they look
-// at the masters, and the constructor. suite_test.go puts it beside them.
+// This file has what redsync's own tests need: the pools with which they look at the
+// masters, and the constructor. suite_test.go puts it beside the tests.
 package suite
 
 import (
@@ -32,8 +32,8 @@ var (
 	cases   = make(map[int]*testCase) // by the number of masters
 )
 
-// makeCases gives the one client that there is. The number of masters belongs to
-// the fleet, so each has masters of its own.
+// makeCases returns the only case. A fleet has a fixed number of masters, so each number has
+// separate masters.
 func makeCases(poolCount int) map[string]*testCase {
 	return map[string]*testCase{"redquorum": caseOf(poolCount)}
 }

@@ -1,4 +1,4 @@
-// Package goredis makes the pools that redsync.New takes of go-redis clients.
+// Package goredis makes pools for redsync.New from go-redis clients.
 package goredis
 
 import (
@@ -8,9 +8,9 @@ import (
 	redsyncredis "github.com/redquorum/redquorum/contrib/redsync/redis"
 )
 
-// NewPool makes a pool of a go-redis client of one server. Its options say how to reach the
-// master, see contrib/goredis. The client itself is not used. What cannot be a master is
-// told by the first Lock.
+// NewPool makes a pool of a go-redis client of one server. The client's options say how to
+// reach the master (see contrib/goredis). The client itself is not used. If it cannot be a
+// master, the first Lock returns an error.
 func NewPool(delegate redis.UniversalClient) redsyncredis.Pool {
 	return source.Master{UniversalClient: delegate}
 }

@@ -1,5 +1,5 @@
-// Package locker is the lock of a scheduler, as programs have it that use redsync with go-redis:
-// with an exported constructor that takes clients, and another that takes pools.
+// Package locker is the lock of a scheduler that uses redsync with go-redis, as programs have it.
+// One exported constructor takes clients, another takes pools.
 package locker
 
 import (
@@ -14,7 +14,7 @@ import (
 	goredislib "github.com/redis/go-redis/v9"
 )
 
-// Aliases of options, so that those who use this package import it alone.
+// These are aliases of options, so that users of this package need no other import.
 var (
 	WithTries      = redsync.WithTries
 	WithExpiry     = redsync.WithExpiry
@@ -22,10 +22,10 @@ var (
 	WithFailFast   = redsync.WithFailFast
 )
 
-// An Option is one of redsync.
+// An Option is an option of redsync.
 type Option = redsync.Option
 
-// ErrHeld is returned where another runs the job.
+// ErrHeld is returned if another process runs the job.
 var ErrHeld = errors.New("locker: another runs the job")
 
 // A Lock is held until Unlock.
@@ -79,7 +79,7 @@ func (l *lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Refresh prolongs a lock.
+// Refresh extends a lock.
 func Refresh(ctx context.Context, l Lock) error {
 	if ok, err := l.(*lock).ExtendContext(ctx); !ok {
 		return fmt.Errorf("locker: not prolonged: %w", err)

@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// run tells the story twice. masters are URLs with commas between them; empty:
-// embedded ones.
+// run tells both stories. masters are URLs separated by commas; if it is empty, run
+// uses embedded masters.
 func run(ctx context.Context, out io.Writer, masters string, opts ...redlock.Option) error {
 	urls := strings.Split(masters, ",")
 	if masters == "" {
@@ -110,7 +110,7 @@ var fenced = story{
 	},
 }
 
-// tell has two holders sell one item each, of whom the first is paused.
+// tell lets two holders sell one item each. The first holder is paused.
 func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, stock *sqlresource.Stock) error {
 	if err := stock.Put(ctx, item, before); err != nil {
 		return err
@@ -123,8 +123,8 @@ func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, 
 	if err != nil {
 		return err
 	}
-	// It has looked at first.Context() for the last time, and is paused here: by
-	// the garbage collector, the hypervisor, a laptop's lid. Meanwhile:
+	// The first holder has checked first.Context() for the last time. It is paused here, by the
+	// garbage collector, the hypervisor or a closed laptop. Meanwhile:
 	second, err := client.Lock(ctx, item, redlock.WithFencing())
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, 
 	if err := second.Unlock(ctx); err != nil {
 		return err
 	}
-	// The first one wakes up, and goes on where it was.
+	// The first holder wakes up and continues where it was.
 	if err := sell("first", first, seen); err != nil {
 		return err
 	}

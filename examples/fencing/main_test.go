@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// patient does not take a busy machine for masters that are down.
+// patient has long time-outs, so that masters on a busy machine do not seem to be down.
 var patient = []redlock.Option{
 	redlock.WithPool(pool.WithCommandTimeout(5*time.Second), pool.WithDialTimeout(time.Minute)), redlock.WithOutageWait(time.Minute),
 }

@@ -1,14 +1,13 @@
 // Package idempotent sends each payment once, through a provider that knows
-// nothing of fencing tokens, by a table of what has been sent.
+// nothing of fencing tokens. It keeps a table of what was sent.
 //
-// A lock alone cannot do that: its holder may be paused between its last look at
-// the lock and the call to the provider, and the next holder sends the payment
-// as well. Here the name of the operation is recorded in the database before it
-// is sent, and goes with it to the provider: whoever comes second finds it
-// recorded. What remains is the crash between the record and the answer, of
-// which nobody can tell whether the payment was sent; with a provider that
-// itself sends each name once (most payment providers offer such a key), sending
-// it again is safe.
+// A lock alone cannot do that: its holder may be paused between its last check of
+// the lock and the call to the provider, and the next holder also sends the
+// payment. Here the name of the operation is recorded in the database before it is
+// sent, and goes to the provider as well. A second holder finds it recorded. One
+// case remains: after a crash between the record and the answer, nobody knows
+// whether the payment was sent. Sending it again is safe if the provider itself
+// sends each name once; most payment providers offer such a key.
 package idempotent
 
 import (
@@ -18,17 +17,15 @@ import (
 	"fmt"
 )
 
-// ErrInDoubt is the answer for an operation that was begun and of which no
-// result is recorded: it is under way elsewhere, or whoever began it has
-// crashed.
+// ErrInDoubt is returned for an operation that was begun and has no recorded
+// result: another caller runs it now, or crashed.
 var ErrInDoubt = errors.New("begun before, and the outcome is not recorded")
 
 // A Table records operations by name. It is safe for concurrent use, also by
 // several processes on one database.
 type Table struct{ db *sql.DB }
 
-// NewTable makes the table where it is missing. The database stays the
-// caller's.
+// NewTable makes the table if it is missing. The caller still owns the database.
 func NewTable(ctx context.Context, db *sql.DB) (*Table, error) {
 	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS operations (
 		name   TEXT PRIMARY KEY,
@@ -41,15 +38,15 @@ func NewTable(ctx context.Context, db *sql.DB) (*Table, error) {
 }
 
 // Once runs do for the operation of that name, unless it was begun before: then
-// it returns the recorded result, or an error that matches ErrInDoubt. fence is
-// the caller's fencing token, recorded for whoever has to look into a doubt.
+// it returns the recorded result, or an error that matches ErrInDoubt. fence is the
+// caller's fencing token. It is recorded for people who have to resolve a doubt.
 //
-// When do fails, what it began is taken for not done, and forgotten: it must
-// return an error only when it knows that.
+// If do returns an error, the operation counts as not done and its record is deleted.
+// So do must return an error only if it knows that nothing was done.
 func (t *Table) Once(
 	ctx context.Context, name string, fence uint64, do func(context.Context) (result string, err error),
 ) (string, error) {
-	// A primary key is there once, whoever inserts it.
+	// The primary key lets only one caller insert the name.
 	const begin = `INSERT INTO operations (name, fence) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	begun, err := t.db.ExecContext(ctx, begin, name, int64(fence)) //nolint:gosec // tokens are below 2⁵³
 	if err != nil {
@@ -59,7 +56,7 @@ func (t *Table) Once(
 		return t.result(ctx, name, err)
 	}
 	result, err := do(ctx)
-	// Recorded also when the caller's context is over by now.
+	// The result is recorded even if the caller's context has ended by now.
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
 		if _, forget := t.db.ExecContext(ctx, `DELETE FROM operations WHERE name = ?`, name); forget != nil {
@@ -73,7 +70,7 @@ func (t *Table) Once(
 	return result, nil
 }
 
-// result is what became of an operation that was begun before.
+// result returns the result of an operation that was begun before.
 func (t *Table) result(ctx context.Context, name string, err error) (string, error) {
 	var result sql.NullString
 	var fence int64
@@ -82,7 +79,7 @@ func (t *Table) result(ctx context.Context, name string, err error) (string, err
 			Scan(&result, &fence)
 	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // begun elsewhere, failed and forgotten meanwhile
+	case errors.Is(err, sql.ErrNoRows): // another caller began it, and it failed and was deleted in between
 		return "", fmt.Errorf("operation %q: %w", name, ErrInDoubt)
 	case err != nil:
 		return "", fmt.Errorf("operation %q: %w", name, err)

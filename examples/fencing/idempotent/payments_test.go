@@ -34,7 +34,7 @@ func TestEachPaymentIsSentOnce(t *testing.T) {
 		return "receipt 1", nil
 	}
 	var wg sync.WaitGroup
-	for i := range 8 { // all believe that they hold the lock
+	for i := range 8 { // each believes that it holds the lock
 		wg.Go(func() {
 			result, err := table.Once(t.Context(), "invoice 17", uint64(i+1), pay)
 			if err == nil && result != "receipt 1" || err != nil && !errors.Is(err, ErrInDoubt) {
@@ -78,7 +78,7 @@ func TestFailureIsForgotten(t *testing.T) {
 	}
 }
 
-// The caller's context is over by the time the payment has been made.
+// The result is recorded although the caller's context ends before the payment is made.
 func TestResultIsRecordedAllTheSame(t *testing.T) {
 	table := newTable(t)
 	ctx, cancel := context.WithCancel(t.Context())

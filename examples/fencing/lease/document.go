@@ -1,12 +1,12 @@
 // Package lease keeps the lease in the storage itself: a version that every
-// change raises, and a writer's name with the time until which it has the
-// document for itself.
+// change raises, the name of a writer, and the time until which that writer has
+// the document for itself.
 //
 // The version protects: a change is made only if nobody has changed the document
 // since it was read (compare and swap), with or without a lock. The lease, like a
-// distributed lock before it, only saves work that would be thrown away. It is
-// told by the storage's one clock, so the clients' clocks do not matter; but it
-// covers what is in this storage and nothing else.
+// distributed lock, only saves work that would be thrown away. It ends by the one
+// clock of the storage, so the clients' clocks do not matter. But it covers only
+// what is in this storage.
 package lease
 
 import (
@@ -31,12 +31,11 @@ type Store struct {
 	now string
 }
 
-// storageClock is the clock of the database's process. A server has it in one
-// place; with SQLite it is that of the machine.
+// storageClock is the clock of the database's process. A database server has one
+// clock; with SQLite it is the clock of the machine.
 const storageClock = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
-// NewStore makes the table where it is missing. The database stays the
-// caller's.
+// NewStore makes the table if it is missing. The caller still owns the database.
 func NewStore(ctx context.Context, db *sql.DB) (*Store, error) {
 	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS documents (
 		name         TEXT PRIMARY KEY,
@@ -67,10 +66,10 @@ func (s *Store) Read(ctx context.Context, name string) (body string, version int
 	return body, version, nil
 }
 
-// Lease gives the writer the document for itself, for ttl from now by the
-// storage's clock, unless another writer has it. It raises the version: what
-// others have read before is old from now on, so a writer that was paused past
-// its lease cannot write any more. It returns the new version.
+// Lease gives the document to the writer alone, for ttl from now by the storage's
+// clock, unless another writer has it. It raises the version, so all versions that
+// were read before are old: a writer that was paused past its lease can no longer
+// write. It returns the new version.
 func (s *Store) Lease(ctx context.Context, name, writer string, ttl time.Duration) (version int64, err error) {
 	err = s.db.QueryRowContext(ctx, `UPDATE documents
 		SET version = version + 1, writer = ?1, leased_until = `+s.now+` + ?2
@@ -89,7 +88,7 @@ func (s *Store) Write(ctx context.Context, name, body string, version int64) (ne
 	return newVersion, s.explain(ctx, "write", name, ErrChanged, err)
 }
 
-// explain tells a refusal from a document that is not there.
+// explain distinguishes a refusal from a document that does not exist.
 func (s *Store) explain(ctx context.Context, op, name string, refusal, err error) error {
 	switch {
 	case err == nil:

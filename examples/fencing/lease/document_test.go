@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// newStore makes a store whose clock is what setClock says.
+// newStore makes a store and a function that sets its clock.
 func newStore(t *testing.T) (s *Store, setClock func(ms int64)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "documents.db")+"?_pragma=busy_timeout(5000)")
@@ -63,7 +63,7 @@ func TestWriterThatWasPausedChangesNothing(t *testing.T) {
 	}
 }
 
-// The version protects those as well who have no lease.
+// The version also protects writers without a lease.
 func TestCompareAndSwapWithoutALease(t *testing.T) {
 	s, _ := newStore(t)
 	_, version, err := s.Read(t.Context(), "page")
@@ -92,7 +92,7 @@ func TestWritingEndsTheLease(t *testing.T) {
 	}
 }
 
-// The clock of the real store is one.
+// The clock of a real store returns the time.
 func TestStorageClock(t *testing.T) {
 	s, _ := newStore(t)
 	var ms int64

@@ -1,10 +1,10 @@
-// Package redisresource keeps a value in Redis and refuses whoever no longer
-// holds the lock, by its fencing token, in a Lua script that compares and writes
-// in one step.
+// Package redisresource keeps a value in Redis. It rejects former holders of the
+// lock by their fencing tokens, in a Lua script that compares and writes in one
+// step.
 //
-// The Redis that has the value is no master of the lock: it should be one that
-// keeps its data. If it loses them it forgets the highest token as well, and a
-// stale holder could write once more.
+// The Redis server that has the value is no master of the lock, and it should
+// persist its data. If it loses them it also forgets the highest token, and a
+// former holder could write again.
 package redisresource
 
 import (
@@ -16,18 +16,17 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// ErrStale is the answer to a holder that another has followed. Nothing was
-// changed. It should stop what it does under the lock.
+// ErrStale is returned to a former holder, after a later holder has claimed the
+// value. Nothing was changed. The former holder should stop its work under the lock.
 var ErrStale = errors.New("a later holder of the lock has claimed the value")
 
-// A Holder is who holds the lock: a *redlock.Lock acquired with
-// redlock.WithFencing.
+// A Holder holds the lock: it is a *redlock.Lock acquired with redlock.WithFencing.
 type Holder interface {
 	Fence() uint64 // rises from holder to holder
-	Token() string // tells holders apart
+	Token() string // differs for each holder
 }
 
-// maxFence is the highest token that Lua's numbers hold exactly.
+// maxFence is the highest token that Lua's numbers represent exactly.
 const maxFence uint64 = 1<<53 - 1
 
 //go:embed write.lua
@@ -35,18 +34,18 @@ var source string
 
 var script = redis.NewScript(1, source)
 
-// A Register is one value in Redis. It is as safe for concurrent use as its
-// connection is: by one goroutine at a time.
+// A Register is one value in Redis. Like its connection it is for one goroutine at a
+// time.
 type Register struct {
 	Conn redis.Conn
 	Key  string
 }
 
-// Claim says that the holder is the one from now on, and returns the value:
-// before it is read, so that no holder before can change it any more.
+// Claim makes h the current holder and returns the value. From then on no former holder
+// can change the value.
 func (r *Register) Claim(h Holder) (value string, err error) { return r.run(h, "claim", "") }
 
-// Write sets the value, which the holder has claimed.
+// Write sets the value that the holder has claimed.
 func (r *Register) Write(h Holder, value string) error {
 	_, err := r.run(h, "write", value)
 	return err

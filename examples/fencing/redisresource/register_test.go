@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
-// holder is a lock of which only the numbers matter.
+// holder is a lock of which only the tokens matter.
 type holder struct {
 	fence uint64
 	token string
@@ -18,7 +18,7 @@ type holder struct {
 func (h holder) Fence() uint64 { return h.fence }
 func (h holder) Token() string { return h.token }
 
-// As high as tokens are: microseconds since 1970, which Lua prints in short.
+// Real fencing tokens are as high: microseconds since 1970. Lua would print them rounded.
 var first, second = holder{1795269600000001, "first"}, holder{1795269600000002, "second"}
 
 func newRegister(t *testing.T) *Register {

@@ -1,11 +1,11 @@
-// Package sqlresource keeps a stock in a SQL database and refuses whoever no
-// longer holds the lock, by its fencing token.
+// Package sqlresource keeps a stock in a SQL database. It rejects former holders
+// of the lock by their fencing tokens.
 //
 // The database remembers the highest token that it has seen. A holder claims the
-// item before it reads, and what it writes is conditional on its claim, in the
-// same statement: a holder that was paused for longer than its lease, and wakes
-// up after the next one has claimed, changes nothing. The database enforces it,
-// so no clock and no pause of a client matters.
+// item before it reads, and the statement that writes checks the claim. A holder
+// that was paused for longer than its lease, and wakes up after the next holder
+// has claimed, changes nothing. The database enforces it, so no clock and no pause
+// of a client matters.
 package sqlresource
 
 import (
@@ -16,23 +16,21 @@ import (
 	"math"
 )
 
-// ErrStale is the answer to a holder that another has followed. Nothing was
-// changed. It should stop what it does under the lock.
+// ErrStale is returned to a former holder, after a later holder has claimed the
+// item. Nothing was changed. The former holder should stop its work under the lock.
 var ErrStale = errors.New("a later holder of the lock has claimed the item")
 
-// A Holder is who holds the lock: a *redlock.Lock acquired with
-// redlock.WithFencing.
+// A Holder holds the lock: it is a *redlock.Lock acquired with redlock.WithFencing.
 type Holder interface {
 	Fence() uint64 // rises from holder to holder
-	Token() string // tells holders apart
+	Token() string // differs for each holder
 }
 
 // A Stock is a table of items. It is safe for concurrent use, also by several
 // processes on one database.
 type Stock struct{ db *sql.DB }
 
-// NewStock makes the table where it is missing. The database stays the
-// caller's.
+// NewStock makes the table if it is missing. The caller still owns the database.
 func NewStock(ctx context.Context, db *sql.DB) (*Stock, error) {
 	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS stock (
 		item  TEXT PRIMARY KEY,
@@ -45,7 +43,7 @@ func NewStock(ctx context.Context, db *sql.DB) (*Stock, error) {
 	return &Stock{db}, nil
 }
 
-// Put creates an item, or sets its count whoever holds its lock: for setting up.
+// Put creates an item, or sets its count without any check of holders. It is for setup.
 func (s *Stock) Put(ctx context.Context, item string, count int) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO stock (item, count) VALUES (?, ?)
 		ON CONFLICT (item) DO UPDATE SET count = excluded.count`, item, count)
@@ -55,9 +53,9 @@ func (s *Stock) Put(ctx context.Context, item string, count int) error {
 	return nil
 }
 
-// Claim says that the holder is the one from now on, and returns the item's
-// count. Writing the token comes first: a holder before, whose write is still on
-// its way, must not change the item after this one has read it.
+// Claim makes h the current holder of the item and returns the item's count. It stores the
+// token before the count is read: otherwise a late write of a former holder could change the
+// item after this holder has read it.
 func (s *Stock) Claim(ctx context.Context, item string, h Holder) (count int, err error) {
 	fence, err := fenceOf(h)
 	if err != nil {
@@ -83,7 +81,7 @@ func (s *Stock) Write(ctx context.Context, item string, count int, h Holder) err
 	return s.explain(ctx, "write", item, err)
 }
 
-// Count reads without any claim.
+// Count reads the count without a claim.
 func (s *Stock) Count(ctx context.Context, item string) (count int, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT count FROM stock WHERE item = ?`, item).Scan(&count)
 	if err != nil {
@@ -92,7 +90,7 @@ func (s *Stock) Count(ctx context.Context, item string) (count int, err error) {
 	return count, nil
 }
 
-// explain tells a refused holder from an item that is not there.
+// explain distinguishes a refused holder from an item that does not exist.
 func (s *Stock) explain(ctx context.Context, op, item string, err error) error {
 	switch {
 	case err == nil:
@@ -106,8 +104,8 @@ func (s *Stock) explain(ctx context.Context, op, item string, err error) error {
 	return fmt.Errorf("stock: %s %q: %w", op, item, ErrStale)
 }
 
-// fenceOf is the holder's token as SQL has numbers. A lock without a token
-// would be let in by none and keep out none.
+// fenceOf is the holder's fencing token as a number of SQL. A lock without a token is
+// an error: it would never be accepted, and it would keep nobody out.
 func fenceOf(h Holder) (int64, error) {
 	fence := h.Fence()
 	if fence == 0 || fence > math.MaxInt64 {

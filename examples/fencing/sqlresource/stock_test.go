@@ -9,7 +9,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// holder is a lock of which only the numbers matter.
+// holder is a lock of which only the tokens matter.
 type holder struct {
 	fence uint64
 	token string
@@ -51,8 +51,8 @@ func wantCount(t *testing.T, s *Stock, want int) {
 	}
 }
 
-// A holder that is followed before it wrote anything is refused as soon as the
-// next one has claimed: what that one has read stays true.
+// A former holder is refused as soon as the next holder has claimed the item, even if
+// neither has written. So what the next holder has read stays true.
 func TestStaleHolderChangesNothing(t *testing.T) {
 	s := newStock(t)
 	claim(t, s, first, 10)
@@ -85,7 +85,7 @@ func TestHolderMayClaimAndWriteAgain(t *testing.T) {
 	wantCount(t, s, 7)
 }
 
-// Two holders with one token, which fencing rules out, are told apart.
+// Two holders with one fencing token, which should never exist, are distinguished.
 func TestSameTokenOfAnotherOwnerIsRefused(t *testing.T) {
 	s := newStock(t)
 	claim(t, s, first, 10)

@@ -1,5 +1,5 @@
-# `make` lists the targets. What each of them needs beyond Go, the script behind
-# it finds, installs or asks for, and its head names the variables it heeds:
+# `make` lists the targets. The script of a target finds, installs or asks for what it
+# needs beyond Go. The comment at its head names its variables:
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c

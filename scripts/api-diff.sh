@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compares what users can name with what the newest tagged version has, by apidiff
-# (golang.org/x/exp), and prints what has changed. Fails where a program that compiles
-# with that version may not compile any more, unless the version that CHANGELOG.md
-# begins with may break it: another minor before 1.0, another major from then on
+# Compares the public API with that of the newest tagged version, by apidiff
+# (golang.org/x/exp), and prints the changes. Fails if a program that compiles with
+# that version may no longer compile, unless the first version in CHANGELOG.md may
+# break programs: before 1.0 a new minor version may, from 1.0 on a new major version
 # (docs/reference/servers.md).
 #
 #   BASE         the version to compare with (the newest tag that HEAD has)
@@ -32,7 +32,7 @@ packages() {
 	(cd "$1" && for module in contrib/*/; do say "${module%/} ."; done)
 }
 
-# export_api TREE MODULE FOLDER FILE writes down what a package exports.
+# export_api TREE MODULE FOLDER FILE writes what a package exports into FILE.
 export_api() {
 	case $2 in
 	.) (cd "$1" && "$apidiff" -w "$4" "$MODULE/$3") ;;
@@ -57,7 +57,7 @@ while read -r module folder; do
 	[ -z "$("$apidiff" -incompatible "$work/old" "$work/new")" ] || broken=1
 done <"$work/packages"
 
-# may_break VERSION is the part of a version that changes when programs may break.
+# may_break VERSION prints the part of a version that has to change if programs may break.
 may_break() { say "$1" | sed -E 's/^(v0\.[0-9]+|v[1-9][0-9]*).*/\1/'; }
 
 next=$(next_version)

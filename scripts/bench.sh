@@ -1,30 +1,29 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of the bench module against real redis-servers.
 #
-#   scripts/bench.sh         all of them, and benchstat's summary and the tables of
+#   scripts/bench.sh         all of them, with benchstat's summary and the tables of
 #                            bench/cmd/report; the raw output is kept in
 #                            bench/results/latest.txt
-#   scripts/bench.sh check   a minute of the most important ones, compared with
-#                            the bounds in bench/bounds.json; fails where one is not
-#                            kept, and writes nothing
+#   scripts/bench.sh check   the most important ones, for a minute, compared with the
+#                            bounds in bench/bounds.json; fails if a bound is not kept,
+#                            and writes nothing
 #
 #   BENCH            which benchmarks to run, a regular expression (.)
 #   COUNT            repetitions; benchstat wants 6 or more (6; check: 3)
 #   BENCHTIME        duration or iterations of each run (500ms; check: 300ms)
-#   BASE             a commit: its tree is measured in turn with this one, and benchstat
-#                    compares them; kept in bench/results/base.txt
+#   BASE             a commit: its tree and this one are measured in turn, and benchstat
+#                    compares them; the output is kept in bench/results/base.txt
 #   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 #
-# A full run writes the tables of docs/project/performance.md: one without BENCH and BENCHTIME,
-# and with 6 repetitions or more.
+# A full run also writes the tables of docs/project/performance.md. A run is full without
+# BENCH and BENCHTIME, and with 6 repetitions or more.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# all_times BENCH BENCHTIME COUNT runs the set so many times. The go command's
-# -count would repeat one benchmark before it comes to the next; here the whole
-# set is repeated, so that the libraries alternate and the machine treats them
-# alike, however busy it is. With BASE so do the two trees.
+# all_times BENCH BENCHTIME COUNT runs the whole set COUNT times. The go command's
+# -count would repeat one benchmark before the next. Here the libraries alternate, so
+# that a busy machine affects all of them alike. With BASE the two trees alternate too.
 all_times() {
 	local i
 	for ((i = 0; i < $3; i++)); do
@@ -47,7 +46,7 @@ check() {
 	unset BASE
 	all_times '^BenchmarkLockUnlock$/^lib=(redsync|redquorum)$/^goroutines=(16|256)$' "${BENCHTIME:-300ms}" "$count" |
 		tee "$out/check.txt"
-	# In round trips, which hardly depend on the machine.
+	# These results are in round trips, which hardly depend on the machine.
 	all_times '^BenchmarkDistance$/^lib=redquorum(-strict)?$/^micros=20000$' 100ms "$count" | tee -a "$out/check.txt"
 	say
 	"$out/report" -bounds bounds.json "$out/check.txt" ||
@@ -55,8 +54,7 @@ check() {
 }
 
 measure() {
-	# The tables do not need benchstat, so neither does the run, unless it is
-	# asked to compare.
+	# The tables do not need benchstat. Only a comparison with BASE does.
 	local benchstat
 	benchstat=$("$ROOT/scripts/tool.sh" benchstat) || benchstat=
 	[ -n "$benchstat" ] || [ -z "${BASE:-}" ] || die "BASE=$BASE: to compare takes benchstat, which could not be built"
@@ -94,7 +92,7 @@ esac
 cd "$ROOT/bench"
 ensure_redis || die "the benchmarks measure against real redis-servers"
 
-# All that has to be built is built before anything is measured.
+# Everything is built before anything is measured.
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM

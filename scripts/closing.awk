@@ -1,10 +1,9 @@
-# Reads what `go test -json` prints, and prints of it what people look for: each package's
-# closing line as the package ends, and all that a failed test or package said. Into the file
-# summary it writes how many tests were skipped, and why, which failed, and how many there were;
-# into leftout what tests say that they left out.
-# `go test` without -json keeps a package's line back until all packages before it have ended.
+# Reads the output of `go test -json`. Prints each package's closing line as the package ends,
+# and the whole output of a failed test or package. Writes into the file summary how many tests
+# were skipped and why, which failed, and how many ran; into leftout what tests report as left
+# out. `go test` without -json prints a package's line only after all packages before it ended.
 
-# field NAME is a string among the fields of the line, as it stands there.
+# field NAME returns a string field of the line, with its escapes.
 function field(name,    text) {
 	if (!match($0, "\"" name "\":\"([^\"\\\\]|\\\\.)*\"")) return ""
 	text = substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5)
@@ -12,7 +11,7 @@ function field(name,    text) {
 }
 
 function plain(text) {
-	gsub(/\\\\/, "\001", text) # so that what is left of backslashes begins an escape
+	gsub(/\\\\/, "\001", text) # after this, every backslash begins an escape
 	gsub(/\\u003c/, "<", text)
 	gsub(/\\u003e/, ">", text)
 	gsub(/\\u0026/, "\\&", text)
@@ -29,8 +28,7 @@ function show(text) {
 	fflush()
 }
 
-# The output of a test stands under its name and under that of the test around it, so that
-# whichever fails is shown whole.
+# The output of a subtest is kept with the test around it, so that a failed test is shown whole.
 $0 !~ /^\{.*"Action":"/ { show($0 "\n"); next }
 
 {
@@ -80,7 +78,7 @@ action == "run" && test == around { running[at] = package }
 
 (action == "pass" || action == "skip" || action == "fail") && test == "" {
 	if (action == "fail") {
-		for (at in running) if (running[at] == package) show(said[at]) # it did not end
+		for (at in running) if (running[at] == package) show(said[at]) # the test did not end
 		show(rest[package])
 		bad++
 	}

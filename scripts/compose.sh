@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The five masters of deploy/compose.yaml.
+# Runs the five masters of deploy/compose.yaml.
 #
 #   scripts/compose.sh up          start them, wait until all are healthy
 #   scripts/compose.sh down        stop them, remove their volumes and network
 #   scripts/compose.sh demo ARG…   up, redlock-demo against them, down in any case
-#   scripts/compose.sh check       up, the demonstration against
-#                                  them, down in any case; says why where it cannot
+#   scripts/compose.sh check       the same without arguments; without an engine or
+#                                  compose it says so and succeeds
 #
-#   REDIS_IMAGE  the image to run; without it the official one that the file
-#                names, or redquorum/redis:local where that cannot be had
+#   REDIS_IMAGE  the image to run (the official one that the file names, or
+#                redquorum/redis:local if that is not available)
 #   UP_TIMEOUT   seconds to wait until all are healthy (60)
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,7 +16,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 PROJECT=redquorum
 MASTERS=redis://127.0.0.1:7101,redis://127.0.0.1:7102,redis://127.0.0.1:7103,redis://127.0.0.1:7104,redis://127.0.0.1:7105
 
-# compose runs the plugin of today where it is installed, else docker-compose.
+# compose runs the compose plugin if it is installed, otherwise docker-compose.
 compose() {
 	local file=$ROOT/deploy/compose.yaml
 	if docker compose version >/dev/null 2>&1; then
@@ -28,7 +28,7 @@ compose() {
 	fi
 }
 
-# choose_image exports as REDIS_IMAGE what compose.yaml is to run.
+# choose_image exports REDIS_IMAGE, the image that compose.yaml runs.
 choose_image() {
 	local official
 	official=$(official_image)
@@ -85,8 +85,7 @@ demo() {
 	(cd "$ROOT" && go run ./cmd/redlock-demo demo --masters "$MASTERS" "$@")
 }
 
-# check is what continuous integration runs of it. Where no masters can be had
-# that is no failure.
+# check is for continuous integration. If no masters can run here, that is no failure.
 check() {
 	if ! engine_answers; then
 		say "compose: left out, no Docker engine answers"

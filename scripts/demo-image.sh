@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the image redquorum/redlock-demo:local around a binary compiled here:
-# the image of deploy/Dockerfile for machines that cannot pull the Go image.
+# Builds the image redquorum/redlock-demo:local from a binary that is compiled here.
+# It replaces deploy/Dockerfile on machines that cannot pull the Go image.
 #
 #   GOARCH       the architecture of the image (this machine's)
 set -euo pipefail
@@ -18,7 +18,7 @@ chmod -R 755 "$context"
 
 (cd "$ROOT" && CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o "$context/rootfs/redlock-demo" ./cmd/redlock-demo)
 
-# For rediss:// to masters with certificates of a public authority.
+# rediss:// needs these for masters with certificates of a public authority.
 for bundle in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
 	if [ -r "$bundle" ]; then
 		cp -L "$bundle" "$context/rootfs/etc/ssl/certs/ca-certificates.crt"

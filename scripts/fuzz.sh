@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every fuzz target of the root module, one after the other. A failing
-# input is kept by the go command under the package's testdata/fuzz, to be
-# committed with the fix: from then on `make test` runs it.
+# Fuzzes every fuzz target of the root module, one after the other. The go command
+# keeps a failing input under the package's testdata/fuzz. Commit it with the fix:
+# from then on `make test` runs it.
 #
 #   FUZZTIME     how long to fuzz each target (20s)
 #   FUZZ         which targets, a regular expression (.)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds redquorum/redis:local out of the redis-server installed here: an image
-# of Redis for machines that reach no registry. Nothing is built when the image
-# is there and made of the same files.
+# Builds redquorum/redis:local from the redis-server installed here: an image of
+# Redis for machines that cannot reach a registry. It builds nothing if the image
+# exists and was made from the same files.
 #
-# Linux only: the files of the image are those of this machine.
+# It works on Linux only, because the image contains files of this machine.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -20,14 +20,13 @@ mkdir -p "$rootfs/usr/local/bin" "$rootfs/tmp" "$context/data"
 chmod 755 "$context" "$rootfs"
 chmod 1777 "$rootfs/tmp"
 
-# The programs may be links (Debian's redis-server is one to redis-check-rdb),
-# and so are most libraries: -L copies what they point to, under the name that
-# is asked for.
+# The programs may be links (Debian's redis-server links to redis-check-rdb), and most
+# libraries are. -L copies the target of a link under the name of the link.
 cp -L "$(redis_server)" "$rootfs/usr/local/bin/redis-server"
 cp -L "$(command -v redis-cli)" "$rootfs/usr/local/bin/redis-cli"
 
 # ldd names the libraries as "name => /path (address)" and the loader as
-# "/path (address)". Of a static program it names none, and fails.
+# "/path (address)". For a static program it names none, and fails.
 libraries=$({ ldd "$(redis_server)" || true; ldd "$(command -v redis-cli)" || true; } 2>/dev/null |
 	awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | LC_ALL=C sort -u)
 library_path=
@@ -35,8 +34,8 @@ for library in $libraries; do
 	dir=$(dirname "$library")
 	mkdir -p "$rootfs$dir"
 	cp -L "$library" "$rootfs$library"
-	# No ld.so.cache is in the image, so directories beyond the loader's own
-	# have to be named.
+	# The image has no ld.so.cache, so the loader needs the names of directories
+	# beyond its own.
 	case ":$library_path:" in
 	*":$dir:"*) ;;
 	*) library_path=${library_path:+$library_path:}$dir ;;
@@ -56,7 +55,7 @@ fi
 build_image "$ROOT/deploy/redis-image/Dockerfile" "$context" -t "$LOCAL_IMAGE" \
 	--label "$label=$inputs" --build-arg "LIBRARY_PATH=$library_path"
 
-# A missing library shows here, not in the middle of a test.
+# A missing library is found here, not in the middle of a test.
 version=$(bounded 30 docker run --rm --network none "$LOCAL_IMAGE" --version)
 bounded 30 docker run --rm --network none --entrypoint redis-cli "$LOCAL_IMAGE" --version >/dev/null
 say "image: built $LOCAL_IMAGE: $version"

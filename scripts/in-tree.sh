@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command in the directory of a module below contrib/, built with the root
-# module of this tree, and keeps what the command changes in go.mod and go.sum:
+# Runs a command in the directory of a module below contrib/, with the root module of
+# this tree. Keeps the changes that the command makes to go.mod and go.sum:
 #
 #   scripts/in-tree.sh contrib/otel go test ./...
 #   scripts/in-tree.sh contrib/otel go get go.opentelemetry.io/otel@latest
@@ -23,8 +23,8 @@ go:mod | go:get) ;;
 *) exit ;;
 esac
 
-# What a go command changed in the other go.mod and go.sum goes back; the sums of
-# our releases return to their place in the order.
+# The go command changed copies of go.mod and go.sum: copy the changes back, and put the
+# sums of our releases back at their position in the order.
 mod=$(tree_file "$dir" mod)
 for module in $(ours "$dir" | cut -d' ' -f1); do
 	go mod edit -dropreplace="$module" "$mod"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs the tests on real masters, the fault matrix among them, and prints its table.
+# Runs the tests on real masters, including the fault matrix, and prints its table.
 #
 #   scripts/integration.sh        all tests of test/integration, by scripts/test.sh
-#   scripts/integration.sh soak   the faults at random, over all kinds of locks
+#   scripts/integration.sh soak   random faults, on all kinds of locks
 #
 #   RECORD=1     writes the table of the matrix into docs/project/faults.md
-#   LONG=1       rows about load run as long as their text says: some minutes more
+#   LONG=1       rows about load run as long as their text says: some minutes longer
 #   MINUTES      how long the soak runs (10)
-#   SEED         of the soak (one that is drawn, and told)
-#   and what scripts/test.sh heeds
+#   SEED         the seed of the soak (a random one, which is printed)
+#   and the variables of scripts/test.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

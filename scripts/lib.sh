@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# What the scripts beside this file share. To be sourced, not run.
+# The scripts beside this file share these functions. Source this file, do not run it.
 #
-# Kept to what bash 3.2 understands, since that is the bash of macOS: no
-# mapfile, no associative arrays, no empty array expanded under `set -u`.
+# It has to work with bash 3.2, the bash of macOS: no mapfile, no associative arrays,
+# no empty array expanded under `set -u`.
 #
 # NO_INSTALL=1 keeps every script from installing packages.
 
@@ -11,10 +11,10 @@ export ROOT
 
 MODULE=github.com/redquorum/redquorum
 
-# Each module is built by its own go.mod, also where somebody keeps a go.work.
+# Each module is built by its own go.mod, even if there is a go.work.
 export GOWORK=off
 
-# The image that `make image` builds, and the one compose.yaml names by default.
+# These are the image that `make image` builds, and the default image of compose.yaml.
 # shellcheck disable=SC2034 # used by those who source this
 LOCAL_IMAGE=redquorum/redis:local
 official_image() {
@@ -31,7 +31,7 @@ die() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # bounded SECONDS COMMAND… runs a command that must not hang. macOS has no
-# timeout(1); perl's alarm survives exec and ends the command just as well.
+# timeout(1); perl's alarm survives exec and also ends the command.
 bounded() {
 	local seconds=$1
 	shift
@@ -46,8 +46,8 @@ bounded() {
 	fi
 }
 
-# need_go ends the script where there is no Go, or an older one than go.mod asks for. Go 1.21 and later fetch the
-# newer one by themselves; older ones would only miss packages.
+# need_go ends the script if there is no Go, or only an older one than go.mod requires. Go 1.21
+# and later fetch the newer version themselves; older ones would only report missing packages.
 need_go() {
 	local wants is
 	wants=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$ROOT/go.mod")
@@ -57,23 +57,22 @@ need_go() {
 		die "needs Go $wants, this is ${is#go}: https://go.dev/dl/"
 }
 
-# nested_modules prints the directories of all modules but the root, relative to
-# it, one a line. Directories the go command ignores are left out, and tools/, which
-# holds versions and no packages.
+# nested_modules prints the directories of all modules except the root, relative to it, one
+# per line. It leaves out directories that the go command ignores, and tools/, which has
+# versions and no packages.
 nested_modules() {
 	(cd "$ROOT" && find . -mindepth 2 \( -name '.?*' -o -name '_*' -o -name testdata -o -name vendor -o -path ./bin -o -path ./tools/go.mod \) -prune \
 		-o -name go.mod -print) | sed -e 's|^\./||' -e 's|/go\.mod$||' | LC_ALL=C sort
 }
 
-# slow_tests MODULE prints what test/slow.txt leaves to `make test-all`: a package and
-# a test, or "*" for all of the package, a line each.
+# slow_tests MODULE prints what test/slow.txt leaves to `make test-all`, one per line: a
+# package and a test, or "*" for the whole package.
 slow_tests() { awk -v module="$1" '$1 == module { print $2, $3 }' "$ROOT/test/slow.txt"; }
 
-# in_module DIR COMMAND… runs a command in a module's directory. Modules below
-# contrib/ are built with the root module of this tree, whatever release their
-# go.mod requires: by a workspace file in bin/, or by another go.mod there for
-# the commands that ignore workspaces. docs/project/releasing.md says why the replace is
-# no line of their own go.mod.
+# in_module DIR COMMAND… runs a command in a module's directory. Modules below contrib/ are
+# built with the root module of this tree, whatever release their go.mod requires: by a
+# workspace file in bin/, or by another go.mod there for commands that ignore workspaces.
+# docs/project/releasing.md says why their own go.mod has no replace.
 in_module() {
 	local dir=$1
 	shift
@@ -92,15 +91,15 @@ in_module() {
 
 tree_file() { printf '%s/bin/tree/%s.%s\n' "$ROOT" "${1//\//-}" "$2"; }
 
-# ours DIR prints the modules of this tree that a module below contrib/ requires, and where they
-# are, a line each.
+# ours DIR prints the modules of this tree that a module below contrib/ requires, and their
+# directories, one per line.
 ours() {
 	sed -n -E "s|^(require)?[[:space:]]+($MODULE(/contrib/[a-z]+)?) v.*|\2|p" "$ROOT/$1/go.mod" | sed "s|^$MODULE\(.*\)|& $ROOT\1|"
 }
 
-# tree_workspace DIR writes a workspace of the module alone, in which those of ours that it
-# requires are replaced. (To have them as further modules is not enough: go.work would
-# still want the required releases to exist.)
+# tree_workspace DIR writes a workspace with only the module, and replaces our modules that it
+# requires. It is not enough to add them as further modules: go.work would still need the
+# required releases to exist.
 tree_workspace() {
 	mkdir -p "$ROOT/bin/tree"
 	{
@@ -109,8 +108,8 @@ tree_workspace() {
 	} >"$(tree_file "$1" work)"
 }
 
-# tree_modfile DIR writes the module's go.mod anew with replaces, and its go.sum
-# without the sums of our releases, which the replaces make superfluous.
+# tree_modfile DIR writes a copy of the module's go.mod with replaces, and of its go.sum
+# without the sums of our releases, which are not needed with the replaces.
 tree_modfile() {
 	local module dir
 	mkdir -p "$ROOT/bin/tree"
@@ -131,11 +130,11 @@ next_version() {
 }
 
 # from_clone DIR CACHE FLAG COMMAND… runs a go command that fetches our modules by their tags
-# in the repository DIR, in place of the published one. Its module cache is its own, so that
-# nothing of ours comes from elsewhere, and nothing that is not published stays. What others
-# made comes from this machine's cache; the network is asked only for what is not there.
-# GOSUMDB=off: the checksum database does not know a version that is not published, and
-# third-party modules were checked when they came here. FLAG is one more of GOFLAGS, or empty.
+# in the repository DIR, instead of the published repository. CACHE is a separate module cache,
+# so that our modules come only from DIR, and no unpublished version stays. Third-party modules
+# come from this machine's cache, and from the network only if they are not there. GOSUMDB=off:
+# the checksum database does not know unpublished versions, and third-party modules were checked
+# when they were downloaded. FLAG is one more flag for GOFLAGS, or empty.
 from_clone() {
 	local dir=$1 cache=$2 flag=$3
 	shift 3
@@ -144,8 +143,8 @@ from_clone() {
 		GOMODCACHE=$cache GOSUMDB=off GOFLAGS="-trimpath -modcacherw $flag" "$@"
 }
 
-# install_packages PACKAGE… installs Debian packages where that is possible without
-# asking anybody: as root, or by sudo. It fails elsewhere.
+# install_packages PACKAGE… installs Debian packages as root, or by sudo. It fails if that is
+# not possible; without a terminal sudo must need no password.
 install_packages() {
 	[ "${NO_INSTALL:-}" != 1 ] || return 1
 	have apt-get || return 1
@@ -162,20 +161,20 @@ install_packages() {
 	hash -r
 }
 
-# redis_server prints the path of the redis-server in use, which REDIS_SERVER may
-# name, to the tests as well as here.
+# redis_server prints the path of the redis-server in use. REDIS_SERVER may name it; the tests
+# use that variable too.
 redis_server() { command -v "${REDIS_SERVER:-redis-server}"; }
 
 # redis_version prints the version of the redis-server in use.
 redis_version() { "$(redis_server)" --version | sed -n 's/.* v=\([^ ]*\).*/\1/p'; }
 
-# server_of_image IMAGE FILE copies the server out of an official image of Redis or
-# Valkey, and fails where it does not run on this machine.
+# server_of_image IMAGE FILE copies the server out of an official image of Redis or Valkey. It
+# fails if the server does not run on this machine.
 server_of_image() {
 	local image=$1 file=$2 container name status=1
 	image_at_hand "$image" 300 >/dev/null || die "$image is not there and cannot be pulled"
 	container=$(docker create "$image") || die "no container can be made of $image"
-	# Valkey's has redis-server as a link, where it was not left out.
+	# Most images of Valkey have redis-server as a link.
 	for name in redis-server valkey-server; do
 		if docker cp -L "$container:/usr/local/bin/$name" "$file" >/dev/null 2>&1; then
 			status=0
@@ -187,9 +186,9 @@ server_of_image() {
 	"$file" --version || die "the server of $image does not run here"
 }
 
-# ensure_redis finds or installs redis-server, which most tests of failures run
-# against. From then on a test that misses it fails instead of being skipped:
-# it exports REDQUORUM_REQUIRE_REDIS=1. Returns 1 where there is none to be had.
+# ensure_redis finds or installs redis-server, which most tests of failures need. It then
+# exports REDQUORUM_REQUIRE_REDIS=1: a test that does not find the server fails instead of
+# being skipped. Returns 1 if there is no redis-server.
 ensure_redis() {
 	if [ -z "${REDIS_SERVER:-}" ] && ! have redis-server && install_packages redis-server; then
 		say "note: the package may also have started a Redis of its own on port 6379; nothing here uses it"
@@ -212,7 +211,7 @@ ensure_redis() {
 	return 1
 }
 
-# c_compiler_works says whether cgo, and with it the race detector, can build.
+# c_compiler_works reports whether cgo can build. The race detector needs cgo.
 c_compiler_works() {
 	local cc
 	cc=$(go env CC)
@@ -220,8 +219,8 @@ c_compiler_works() {
 		${cc:-cc} -x c -fsyntax-only - >/dev/null 2>&1
 }
 
-# ensure_race finds or installs what `go test -race` needs. Returns 1 where it
-# cannot be had. On macOS the race detector needs no C compiler.
+# ensure_race finds or installs what `go test -race` needs. Returns 1 if that fails. On
+# macOS the race detector needs no C compiler.
 ensure_race() {
 	[ "$(go env GOOS)" != darwin ] || return 0
 	if [ "${CGO_ENABLED:-}" = 0 ]; then
@@ -240,24 +239,24 @@ ensure_race() {
 	return 1
 }
 
-# engine_answers says whether a Docker engine can be asked from here.
+# engine_answers reports whether a Docker engine answers.
 engine_answers() {
 	have docker && bounded 10 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
 }
 
-# image_there IMAGE says whether the engine has the image.
+# image_there IMAGE reports whether the engine has the image.
 image_there() { docker image inspect "$1" >/dev/null 2>&1; }
 
-# image_at_hand IMAGE SECONDS says whether the engine has the image, or could
-# pull it within that time.
+# image_at_hand IMAGE SECONDS reports whether the engine has the image, or can pull it
+# within that time.
 image_at_hand() {
 	image_there "$1" && return 0
 	say "pulling $1 (at most $2 s)"
 	bounded "$2" docker pull -q "$1"
 }
 
-# build_image DOCKERFILE CONTEXT FLAG… builds in silence, and shows the builder's
-# output when it failed.
+# build_image DOCKERFILE CONTEXT FLAG… builds an image, and shows the builder's output only
+# if it fails.
 build_image() {
 	local dockerfile=$1 context=$2 log
 	shift 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks all modules: gofmt, go mod tidy, golangci-lint (with go vet and staticcheck in
-# it), go vet as other systems see what users import; and the scripts by shellcheck where
-# that is installed. Every check runs, also after one has failed. The linter is
-# built when first needed, so nothing has to be installed.
+# Checks all modules by gofmt, go mod tidy and golangci-lint (which includes go vet and
+# staticcheck), and the modules that users import by go vet for other systems. Checks the
+# scripts by shellcheck if that is installed. Every check runs, even after one has failed.
+# The linter is built at its first use, so nothing has to be installed.
 #
 #   MODULES      directories of the modules to check (all)
 set -euo pipefail
@@ -31,7 +31,7 @@ formatted() {
 	return 1
 }
 
-# A built command once stood in the tree for weeks.
+# A built command was once in the tree for weeks.
 small() {
 	local large
 	large=$(git ls-files -z | xargs -0 wc -c | awk '$1 > 300000 && $2 != "total"') || return 1
@@ -41,12 +41,12 @@ small() {
 	return 1
 }
 
-# The system calls behind clocks, sockets and processes differ between systems.
-# vet type-checks what a test run on this one never compiles, and on 32 bits that
-# every number fits. Only the root module has files of single systems.
+# The system calls for clocks, sockets and processes differ between systems. vet
+# type-checks files that tests on this system never compile. For 32 bits it checks that
+# every constant fits. Only the root module has files for single systems.
 vet_as() { GOOS=${1%/*} GOARCH=${1#*/} CGO_ENABLED=0 go vet ./...; }
 
-# A module that no workflow names would not be tested there.
+# Continuous integration would not test a module that the workflow does not name.
 in_workflow() {
 	local module missing=
 	for module in . $(nested_modules); do
@@ -55,8 +55,8 @@ in_workflow() {
 	[ -z "$missing" ] || { say ".github/workflows/test.yml does not test:$missing" && return 1; }
 }
 
-# A replace works in the main module alone, so it hides from us what everybody else
-# meets; and only a release can be fetched, such as v0.1.0 or v0.1.0-rc.1, no commit.
+# A replace works only in the main module, so it would hide problems that all users have.
+# A contrib module must require a release, such as v0.1.0 or v0.1.0-rc.1, not a commit.
 publishable() {
 	local module version status=0
 	! grep -En '^(replace|exclude)\>' go.mod contrib/*/go.mod || status=1
@@ -74,7 +74,7 @@ publishable() {
 	return "$status"
 }
 
-# A test that is called otherwise by now would be back among the quick ones.
+# A test that was renamed would be among the quick tests again.
 slow_tests_exist() {
 	local module package test unknown=
 	while read -r module package test; do
@@ -86,8 +86,8 @@ slow_tests_exist() {
 	[ -z "$unknown" ] || { say "test/slow.txt names tests that are not there:$unknown" && return 1; }
 }
 
-# Goroutines of the library are those of the rooms below, which know no Trace. So what redlock/tracing.go
-# tells is told by the goroutine of a call, or by the deliverer.
+# Only the rooms below redlock start goroutines, and they know no Trace. So redlock/tracing.go
+# calls a Trace on the goroutine of a call, or on the deliverer.
 no_goroutines() { ! git grep -nE '^[^/]*(\bgo (func\b|[a-zA-Z.]+\()|\.Go\()' -- 'redlock/*.go' ':!*_test.go' ':!redlock/redlocktest'; }
 
 check "gofmt" formatted

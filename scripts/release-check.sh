@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Proves that a release of this tree, as it stands, can be fetched and used, and that it
-# breaks no program that its version may not break. It makes the release in a clone, and has
-# an empty module elsewhere get by the tags, build and run a program that uses all modules
-# that users import. No replace and no workspace is involved.
+# Checks that a release of this tree, as it is now, can be fetched and used, and that it
+# breaks no program that its version may not break. It makes the release in a clone. Then an
+# empty module gets all modules that users import by their tags, and builds and runs a program
+# with them. No replace and no workspace is involved.
 #
-# Third-party modules come from this machine's module cache; the network is asked
-# only for what is not there.
+# Third-party modules come from this machine's module cache, and from the network only if
+# they are not there.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -18,8 +18,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 tree=$work/tree
 
-# clone_tree makes a clone whose last commit is the tree as it stands, with what
-# is neither committed nor ignored.
+# clone_tree makes a clone. Its last commit is the tree as it is now, including files that
+# are neither committed nor ignored.
 clone_tree() {
 	export GIT_AUTHOR_NAME=rehearsal GIT_AUTHOR_EMAIL=rehearsal@example.test
 	export GIT_COMMITTER_NAME=rehearsal GIT_COMMITTER_EMAIL=rehearsal@example.test
@@ -29,8 +29,8 @@ clone_tree() {
 	git -C "$tree" checkout -q -f HEAD
 }
 
-# rehearse makes the next release in the clone. Right after a release there is no
-# section for a next one yet: it gets one for the check alone.
+# rehearse makes the next release in the clone. Right after a release CHANGELOG.md has no
+# section for the next one yet; the clone then gets one for this check.
 rehearse() {
 	local state
 	read -r version state < <(in_clone next_version)
@@ -44,8 +44,8 @@ rehearse() {
 	in_clone env REHEARSAL=1 PLATFORMS="$(go env GOHOSTOS)/$(go env GOHOSTARCH)" scripts/release.sh "$version"
 }
 
-# in_clone COMMAND… runs a command, or a function of lib.sh, as if the clone were
-# the repository.
+# in_clone COMMAND… runs a command or a function of lib.sh as if the clone were the
+# repository.
 # shellcheck disable=SC2030,SC2031 # ROOT is meant to change in here alone
 in_clone() { (ROOT=$tree && cd "$tree" && "$@"); }
 
@@ -79,7 +79,7 @@ consume() {
 	say "got, built and ran: $modules"
 }
 
-# install_command does what the first line of an instruction for users does.
+# install_command installs the commands as users do, by go install.
 install_command() {
 	local goflags='' program
 	cd "$work"
@@ -91,8 +91,8 @@ install_command() {
 	done
 }
 
-# vet_as_tagged builds each nested module by its own go.mod and go.sum, as
-# somebody does who checks out the tag; tests too.
+# vet_as_tagged builds each contrib module with its tests by its own go.mod and go.sum, as
+# after a checkout of the tag.
 vet_as_tagged() {
 	local module goflags=-mod=readonly
 	for module in $(in_clone contrib_modules); do

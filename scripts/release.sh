@@ -3,22 +3,22 @@
 #
 #   scripts/release.sh VERSION        checks, writes VERSION into CHANGELOG.md and the
 #                                     go.mod files below contrib/, commits, tags, builds.
-#                                     It pushes nothing, and says how to
+#                                     It does not push, but prints how to
 #   scripts/release.sh build VERSION  builds the command of that tag into dist/
-#   scripts/release.sh notes VERSION  prints what CHANGELOG.md says of it
+#   scripts/release.sh notes VERSION  prints its section of CHANGELOG.md
 #
 #   TESTS        directories of the modules to test, such as ". contrib/otel" (all)
-#   BRANCH       the branch that releases are made of (main)
-#   PLATFORMS    what to build the command for (linux and darwin on amd64 and arm64)
-#   REHEARSAL=1  without lint, tests, release-check and a look at the branch: what
-#                scripts/release-check.sh does in a clone
+#   BRANCH       the branch from which releases are made (main)
+#   PLATFORMS    platforms of the commands (linux and darwin on amd64 and arm64)
+#   REHEARSAL=1  without lint, tests, release-check and a check of the branch: for
+#                scripts/release-check.sh, which releases in a clone
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 released_platforms() { say linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; }
 
-# tags VERSION prints the tags in the order in which they are made: the root's
-# first, for the others require it.
+# tags VERSION prints the tags in the order in which they are made. The root's tag is
+# first, because the others require it.
 tags() {
 	say "$1"
 	contrib_modules | sed "s|\$|/$1|"
@@ -47,10 +47,10 @@ passes_tests() {
 	[ -z "$(git status --porcelain)" ] || die "the checks changed the tree: $(git status --porcelain)"
 }
 
-# commit_and_tag commits the changelog's date and what the contrib modules require, then
-# their checksums of it. These can be known before the version is published: no file of
-# a contrib module is part of the root's zip, nor of another's. So tags are made twice: a module
-# may require one of those before it.
+# commit_and_tag commits the date in the changelog, the releases that the contrib modules
+# require, and their checksums. The checksums are known before the release is published,
+# because no module's zip contains files of another module. Tags are made twice, because a
+# module may require one that was tagged before it.
 commit_and_tag() {
 	local tag module work required
 	work=$(mktemp -d)
@@ -80,8 +80,8 @@ commit_and_tag() {
 
 sha256() { if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
-# build makes the programs that a release offers for download. The go command
-# stamps them with the version of the tag.
+# build makes the programs that a release offers for download. The go command puts the
+# version of the tag into them.
 build() {
 	local platform program name here
 	[ "$(git rev-parse -q --verify "refs/tags/$1^{commit}")" = "$(git rev-parse HEAD)" ] || die "HEAD is not $1"
@@ -106,8 +106,8 @@ build() {
 	cat dist/SHA256SUMS
 }
 
-# notes prints the version's section of the changelog without its heading, for a page
-# elsewhere: links go to the files as they are at the tag.
+# notes prints the version's section of the changelog without its heading. It is for pages
+# outside the repository: its links lead to the files at the tag.
 notes() {
 	local text
 	text=$(awk -v heading="## ${1#v} (" '/^## / { on = index($0, heading) == 1; next } on && (NF || begun) { begun = 1; print }' CHANGELOG.md |

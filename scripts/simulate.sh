@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the library in the simulation, one run a seed and profile, on all
-# processors; prints how far it is, and the timeline of every run in which a
-# promise was broken, with the command that repeats it.
+# Runs the library in the simulation on all processors, one run for each seed and
+# profile. Prints its progress, and for every run that broke a promise the timeline and
+# the command that repeats it.
 #
 #   SEEDS     how many seeds of each profile (100)
-#   FROM      the first of them (0)
+#   FROM      the first seed (0)
 #   PROFILES  some of the profiles, separated by commas (all)
-#   TIMELINE=1  print what happens in every run, for a look at one seed
+#   TIMELINE=1  print what happens in every run, to study one seed
 #   RACE=1    under the race detector, which takes five times as long
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -3,29 +3,29 @@
 # they need.
 #
 #   scripts/test.sh        all of them: make test-all
-#   scripts/test.sh quick  all but those of test/slow.txt: make test
-#   scripts/test.sh slow   those alone
+#   scripts/test.sh quick  all except those of test/slow.txt: make test
+#   scripts/test.sh slow   only those of test/slow.txt
 #
-# Says first which part runs, then how far it has compiled, then each package's closing line
-# as it ends. Ends with what was left out, the closing lines once more, how many tests were
-# skipped and why, and which failed.
+# Prints which part runs, the progress of the compilation, and each package's closing line as
+# the package ends. At the end it prints what was left out, the closing lines again, how many
+# tests were skipped and why, and which tests failed.
 #
 #   PKG          packages of the root module to test, and nothing else (./...)
 #   MODULES      directories of the modules to test, and nothing else (all)
 #   GOTESTFLAGS  further flags of go test, such as "-run Lock -count 3"
-#   TIMEOUT      bound of a package's tests (25m)
+#   TIMEOUT      time limit for the tests of a package (25m)
 #   RACE=0       without the race detector
-#   REDQUORUM_REQUIRE_REDIS=1  fail, rather than skip, without redis-server;
-#                set by itself once redis-server was found or installed
-#   REDQUORUM_TENTH=N  of the mutants, and of the seeds of the simulation, each tenth from N on
+#   REDQUORUM_REQUIRE_REDIS=1  fail instead of skipping without redis-server;
+#                set automatically once redis-server was found or installed
+#   REDQUORUM_TENTH=N  only every tenth mutant and seed of the simulation, from N on
 #   REDIS_SERVER the redis-server to test against (the one on the PATH)
 #   REDIS_IMAGE  the image for tests in containers (what `make image` builds)
 #   NO_INSTALL=1 installs nothing
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# choose_image sees to an image for the tests in containers and exports its name
-# as REDIS_IMAGE. Returns 1, with the reason in no_containers, where none runs.
+# choose_image finds or builds an image for the tests in containers and exports its name as
+# REDIS_IMAGE. Returns 1 with the reason in no_containers if no container can run.
 choose_image() {
 	if ! have docker; then
 		no_containers="docker is not installed"
@@ -52,9 +52,9 @@ choose_image() {
 
 left_out() { say "left out: $*"; }
 
-# packages MODULE prints those to test, and chosen MODULE the flag that chooses tests in them
-# by test/slow.txt. The quick part begins with the package that takes longest: the others run
-# beside it, not after it.
+# packages MODULE prints the packages to test. chosen MODULE prints the flag that chooses tests
+# in them by test/slow.txt. The quick part begins with the package that takes longest, so that
+# the others run beside it and not after it.
 packages() {
 	local slow
 	slow=$(slow_tests "$1" | sed -n 's|^\./\(.*\) \*$|\1|p')
@@ -77,8 +77,8 @@ chosen() {
 		'$2 != "*" { names = names "|" $2 } END { if (names != "") print flag "=^(" substr(names, 2) ")$" }'
 }
 
-# tests runs those of the modules named and prints what they do, as JSON. It writes
-# down which module failed.
+# tests MODULE… runs the tests of these modules and prints their events as JSON. It records
+# which module failed.
 tests() {
 	local module packages whole
 	for module in "$@"; do
@@ -97,8 +97,8 @@ go_test() {
 		printf 'FAIL\t%s\n' "$module" >>"$out/failed"
 }
 
-# events runs the tests of all modules. In the quick part those that mostly wait for real
-# masters run beside the others, and two packages of a module at a time.
+# events runs the tests of all modules. In the quick part modules that mostly wait for real
+# masters run beside the others, and each module runs two packages at a time.
 events() {
 	local module beside='' others=''
 	for module in $modules; do
@@ -107,15 +107,15 @@ events() {
 		*) others="$others $module" ;;
 		esac
 	done
-	# Nothing goes through this pipe. It lets an interrupt end both, which in the
-	# background would be ignored.
+	# Nothing goes through this pipe. It lets an interrupt end both sides: a process
+	# in the background would ignore the interrupt.
 	# shellcheck disable=SC2086,SC2260 # both are lists of words
 	tests $beside >"$out/beside" | tests $others
 	cat "$out/beside"
 }
 
-# compile compiles what the tests of the root module are linked with, and says how far it is:
-# go test would be silent. Nothing is compiled twice.
+# compile compiles the packages of the root module that the tests need, and prints its
+# progress, because go test would be silent. Nothing is compiled twice.
 compile() {
 	local race=() libraries
 	case " $modules " in *" . "*) ;; *) return 0 ;; esac
@@ -162,22 +162,22 @@ elif choose_image; then
 else
 	left_out "tests in containers: $no_containers" >>"$out/left-out"
 fi
-# -count=1: what passed earlier says nothing about the servers of this run, and
-# Go's cache does not see them. A -count in GOTESTFLAGS comes later and wins.
-# One package at a time: several of them start whole clusters and look at how
-# they behave under a load that they make themselves. The quick ones make little, and
-# mostly wait: more of them run at a time than there are processors.
+# -count=1: an earlier result says nothing about the servers of this run, and Go's test
+# cache does not see them. A -count in GOTESTFLAGS comes later and wins.
+# -p 1: several packages start whole clusters and measure how they behave under a load that
+# they make themselves. Quick tests make little load and mostly wait, so more of them run
+# at a time than there are processors.
 flags=(-count=1 -timeout "${TIMEOUT:-25m}")
-# make lint vets.
+# make lint runs go vet.
 flags+=(-vet=off)
 if [ "$part" = quick ]; then flags+=(-p 2 -parallel 6); else flags+=(-p 1); fi
 if [ "${RACE:-1}" = 0 ]; then
 	left_out "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then
 	# The simulated masters run the scripts in an interpreter that only one goroutine uses
-	# at a time: to watch its memory too would cost these tests a quarter more.
+	# at a time. Watching its memory too would make these tests take a quarter longer.
 	flags+=(-race '-gcflags=github.com/yuin/gopher-lua/...=-race=false')
-	# Each program would sleep for a second before it ends. Tests wait for their goroutines.
+	# Else each program sleeps for a second at its end. Tests wait for their goroutines.
 	export GORACE="atexit_sleep_ms=0 ${GORACE:-}"
 elif [ -n "${CI:-}" ]; then
 	die "the race detector cannot run here"
@@ -192,7 +192,7 @@ fi
 for module in $modules; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
 done
-# mawk reads a block at a time, unless it is told not to.
+# By default mawk reads a whole block before it prints anything.
 awk=(awk)
 case $(awk -W version 2>&1 </dev/null) in mawk*) awk+=(-W interactive) ;; esac
 

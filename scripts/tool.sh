@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Prints the path of a tool of tools/go.mod, building it into bin/ when it is
-# not there yet or is not of the version that go.mod and the Go in use ask for.
+# Prints the path of a tool of tools/go.mod. Builds it into bin/ if it is not there, or
+# does not have the version that go.mod and the Go in use require.
 #
 #   scripts/tool.sh golangci-lint | benchstat | apidiff
 #
-# Built into bin/ rather than run by `go tool`: linking golangci-lint alone
-# takes longer than most of its runs, and linters run in nested modules, where
-# `go tool -modfile` would take the module in hand for the tools' own.
+# `go tool` is no alternative: linking golangci-lint alone takes longer than most of its
+# runs. Linters also run in nested modules, which `go tool -modfile` would take for the
+# module of the tools.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -11,7 +11,7 @@
 //
 // The options of the go-redis clients say how to reach the masters; the clients themselves
 // are not used (see contrib/goredis). A program with other drivers, or one that wants
-// options of package redlock, gives New the pool of a client of its own ([PoolOf]).
+// options of package redlock, gives New the pool of its own redlock.Client ([PoolOf]).
 //
 // Names, methods, defaults and errors are those of redsync v4: a mutex is not
 // renewed, ends by itself after WithExpiry (8 s), and Lock polls 32 times. The

@@ -62,7 +62,7 @@ func TestAllOfTheSameGoRedisClientsShareAClientInTheOrderOfEach(t *testing.T) {
 	reversed := slices.Clone(clients)
 	slices.Reverse(reversed)
 	a, b := redsync.New(poolsOf(clients)...), redsync.New(poolsOf(reversed)...)
-	f.wantConnections(0) // until somebody locks
+	f.wantConnections(0) // before the first lock
 	for key, rs := range map[string]*redsync.Redsync{"a": a, "b": b} {
 		mutex := rs.NewMutex(key)
 		f.must(mutex.Lock())

@@ -74,7 +74,7 @@ func TestTheSuiteOfRedsync(t *testing.T) {
 	}
 }
 
-// redsyncDir is where the module cache has the source of redsync.
+// redsyncDir returns the directory of redsync's source in the module cache.
 func redsyncDir(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-redsync/redsync/v4").Output()

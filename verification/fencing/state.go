@@ -21,7 +21,7 @@ type master struct {
 	owner uint8 // the attempt that has the lock, counted from 1; 0: it is free
 	fence uint8
 	quar  uint8              // ticks of quarantine
-	given [maxAttempts]uint8 // to each attempt, where the answer counts; 0: nothing
+	given [maxAttempts]uint8 // to each attempt, in an answer that counts; 0: nothing
 	asked uint8              // a bit for each attempt that asked in its current phase
 }
 

@@ -64,7 +64,7 @@ const (
 	CountReset                            // an extension counts masters on which it set the key again
 	CountQuarantined                      // an extension counts masters that still held the key, though in quarantine
 	Shortens                              // an extension may shorten what a master keeps
-	TimerMoved                            // an extension under way postpones the end of the hold
+	TimerMoved                            // an unfinished extension postpones the end of the hold
 	LateVote                              // a late answer to one attempt counts in the next
 	QuarantineTooShort                    // a restarted master votes after half a TTL
 	CountResetVoters                      // as CountReset, unless in quarantine

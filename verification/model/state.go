@@ -74,7 +74,7 @@ var (
 	fPhase      = field{0, 2}
 	fAttempts   = field{2, 2} // made so far; not counted if any number is allowed
 	fExtensions = field{4, 2} // of the present hold; likewise
-	fElapsed    = field{6, 4} // since the round under way started
+	fElapsed    = field{6, 4} // since the current round started
 	fLeft       = field{10, 4}
 	fExtending  = field{14, 1} // an extension is under way
 	fExtended   = field{15, 1} // there was one in this hold

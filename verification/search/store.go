@@ -43,7 +43,7 @@ func (st *store[S]) add(s S, parent int) (added bool) {
 	return true
 }
 
-// place is where in the table a state is, or where it belongs.
+// place is the position of a state in the table, or the free position for it.
 func (st *store[S]) place(s S) uint64 {
 	mask := uint64(len(st.table) - 1)
 	i := maphash.Comparable(st.seed, s) & mask

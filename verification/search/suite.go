@@ -19,7 +19,7 @@ type Suite struct {
 // A Config is one configuration of a model.
 type Config interface {
 	Title() string
-	Summary() string // what is searched, beside the title
+	Summary() string // what is searched, without the title
 	// Explore visits at most as many states as the configuration says, or else as most says.
 	Explore(most int) (*Result, error)
 	// Correct is the same configuration without a mistake.

@@ -75,8 +75,8 @@ func contendingRedquorum(opts ...redlock.Option) func([]string, string, *atomic.
 	}
 }
 
-// In BenchmarkContended all contenders want one key: each acquires it, holds it for 1 ms,
-// pauses for 10 ms, and repeats. An operation is a thousand acquisitions.
+// BenchmarkContended measures one contended key: each contender acquires it, holds it for
+// 1 ms, pauses for 10 ms, and repeats. An operation is a thousand acquisitions.
 func BenchmarkContended(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, n := range []int{4, 16, 64} {

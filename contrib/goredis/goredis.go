@@ -91,8 +91,8 @@ func configOf(o *redis.Options) pool.Config {
 }
 
 // dialer dials as the client does, TLS included. For TLS the dialer of go-redis ignores ctx:
-// such a dial is left behind when ctx ends. The client's dial timeout ends it, and its
-// connection is closed.
+// when ctx ends, such a dial continues in the background. The client's dial timeout ends it,
+// and its connection is closed.
 func dialer(o *redis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	type outcome struct {
 		conn net.Conn

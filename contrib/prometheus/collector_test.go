@@ -273,7 +273,8 @@ func TestClassesAreBounded(t *testing.T) {
 	want(t, odd, map[string]float64{`redlock_attempts_total{class="a?",result="acquired"}`: 1})
 }
 
-// Without this the first event would be no increase, and alerts for rare events would not fire.
+// Series start with 0: otherwise the first event would be no increase, and alerts for rare
+// events would not fire.
 func TestEverySeriesAboutLocksIsThereBeforeTheFirstEvent(t *testing.T) {
 	want := map[string]int{
 		"redlock_waiting": 1, "redlock_held": 1, "redlock_attempts_total": 5, "redlock_retries_total": 2,

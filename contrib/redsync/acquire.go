@@ -33,7 +33,7 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 		return m.lockError(ctx, err)
 	}
 	if !m.keep(lock) {
-		_ = lock.Unlock(ctx) // sent even if it fails; otherwise the key expires
+		_ = lock.Unlock(ctx) // the release is sent even if this fails; otherwise the key expires
 		return ErrFailed
 	}
 	return nil

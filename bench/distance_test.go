@@ -66,7 +66,6 @@ type distanceResult struct {
 	Trip time.Duration              // a quorum's round trip
 }
 
-// report reports the result as metrics of the benchmark.
 func (r *distanceResult) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(microseconds(r.Trip), "trip-µs")

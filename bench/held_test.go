@@ -25,7 +25,6 @@ type holding struct {
 	held  time.Duration // for how long; masters 0 and 1 are killed after a third and two thirds of it
 }
 
-// A holdingCost is what a holding cost.
 type holdingCost struct {
 	lost       int64         // locks; must be 0
 	renewals   int64         // that succeeded

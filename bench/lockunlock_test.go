@@ -8,7 +8,6 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// masterCount is how many masters there are.
 const masterCount = 5
 
 // BenchmarkLockUnlock locks and unlocks; every goroutine has its own key. With 1,024
@@ -69,7 +68,6 @@ func benchmarkPairs(b *testing.B, lib library, masters *redistest.Cluster, varie
 
 func goroutinesName(n int) string { return fmt.Sprintf("goroutines=%d", n) }
 
-// benchmarkCrew runs one sub-benchmark with a crew of goroutines.
 func benchmarkCrew(b *testing.B, lib library, urls []string, varied string, goroutines int, measure func(*crew, *testing.B)) {
 	b.Helper()
 	benchmarkPeer(b, lib, urls, varied, func(b *testing.B, p peer) { measure(newCrew(b, p, lib.name, goroutines), b) })

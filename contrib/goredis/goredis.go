@@ -41,7 +41,6 @@ func Open(clients []redis.UniversalClient, opts ...redlock.Option) (*redlock.Cli
 	return redlock.OpenConfigs(masters, opts...)
 }
 
-// optionsOf returns the options of a client of one server.
 func optionsOf(client redis.UniversalClient) (*redis.Options, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("nil: give a client of redis.NewClient for each master")

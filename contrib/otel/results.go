@@ -7,10 +7,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// endLost is the end of a hold that was lost before it was unlocked.
 const endLost = "lost"
 
-// holdEnd is how a hold ended.
 func holdEnd(i *redlock.ReleasedInfo) string {
 	switch {
 	case i.HandedOver:

@@ -32,7 +32,6 @@ type bench struct {
 	telemetry *redlockotel.Telemetry
 }
 
-// inBubble runs a test in virtual time.
 func inBubble(t *testing.T, test func(t *testing.T, b *bench), opts ...redlockotel.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newBench(t, opts)) })

@@ -11,7 +11,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// scope names the instrumentation.
 const scope = "github.com/redquorum/redquorum/contrib/otel"
 
 // Attribute keys of spans and metrics.

@@ -65,7 +65,6 @@ func (c *Collector) Observe(client *redlock.Client) {
 	c.client.Store(client)
 }
 
-// class returns the counts of a key's class.
 func (c *Collector) class(key string) *class {
 	if c.classOf == nil {
 		return c.only

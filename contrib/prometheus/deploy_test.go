@@ -25,7 +25,6 @@ func file(t *testing.T, name string) []byte {
 	return text
 }
 
-// A desc describes an exported metric.
 type desc struct {
 	name, kind string // gauge, counter or histogram
 	labels     []string

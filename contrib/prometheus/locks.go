@@ -26,7 +26,6 @@ func histogram(name, help string, bounds []float64, labels ...string) *prometheu
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
 }
 
-// lockMetrics are the metrics about locks.
 type lockMetrics struct {
 	waiting, held                           *prometheus.GaugeVec
 	attempts, retries, contended            *prometheus.CounterVec

@@ -20,7 +20,6 @@ type observedMetric struct {
 	collect func(v *view, emit func(value float64, labels ...string))
 }
 
-// observed are all observed metrics.
 var observed = []observedMetric{
 	ofClient("redlock_quorum_masters", "Masters that make a quorum.",
 		prometheus.GaugeValue, func(s *redlock.Stats) float64 { return float64(s.Need) }),
@@ -79,7 +78,6 @@ var observed = []observedMetric{
 	},
 }
 
-// roundTrips is the histogram of round trips by master.
 var roundTrips = prometheus.NewDesc("redlock_master_reply_seconds",
 	"Round trips to the master, one of each flush, also of replies that came after the decision.",
 	[]string{"master"}, nil)

@@ -70,7 +70,6 @@ var (
 	unlockResults = []string{"released", "unconfirmed", "not_held"}
 )
 
-// holdEnd is how a hold ended.
 func holdEnd(i *redlock.ReleasedInfo) string {
 	switch {
 	case i.HandedOver:

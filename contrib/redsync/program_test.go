@@ -61,10 +61,8 @@ func TestAProgramMovesByItsImportPaths(t *testing.T) {
 	}
 }
 
-// moved replaces the import paths.
 var moved = strings.NewReplacer(`"github.com/go-redsync/redsync/v4`, `"github.com/redquorum/redquorum/contrib/redsync`)
 
-// runProgram runs the program on these servers.
 func runProgram(t *testing.T, program string, servers any) {
 	t.Helper()
 	text, err := json.Marshal(servers)

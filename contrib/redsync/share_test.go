@@ -22,7 +22,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// clients are go-redis clients of the masters.
 func (f *fleet) clients() []goredislib.UniversalClient {
 	var all []goredislib.UniversalClient
 	for _, s := range f.Masters {

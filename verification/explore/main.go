@@ -20,7 +20,6 @@ import (
 	"github.com/redquorum/redquorum/verification/search"
 )
 
-// suites are all models.
 var suites = []search.Suite{model.Suite(), fencing.Suite()}
 
 func main() {

@@ -69,7 +69,6 @@ func (c *Config) check() error {
 
 func (c *Config) has(m Mistake) bool { return c.Mistake&m != 0 }
 
-// timed reports whether time passes.
 func (c *Config) timed() bool { return c.Losses > 0 }
 
 // quarantine is how many ticks a master does not vote after a loss.

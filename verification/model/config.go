@@ -120,7 +120,6 @@ func (c *Config) check() error {
 
 func (c *Config) has(m Mutant) bool { return c.Mutant&m != 0 }
 
-// need is how many masters make a quorum.
 func (c *Config) need() int {
 	if c.has(QuorumHalf) {
 		return c.Masters / 2

@@ -139,7 +139,6 @@ func (x *machine) trim(w *word, t timer) {
 	}
 }
 
-// free deletes the key.
 func (x *machine) free(w *word) {
 	fOwner.set(w, 0)
 	x.setTimer(w, fKey, 0)

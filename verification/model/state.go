@@ -135,7 +135,6 @@ func queueHead(q int) command { return command(q & (1<<commandBits - 1)) }
 
 func queueAppend(q int, c command) int { return q | int(c)<<(commandBits*queueLen(q)) }
 
-// queueHas reports whether the command is in the queue.
 func queueHas(q int, c command) bool {
 	for ; q != 0; q >>= commandBits {
 		if queueHead(q) == c {

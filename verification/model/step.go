@@ -141,10 +141,8 @@ func (x *machine) mayStart(s *state, c int) bool {
 	return true
 }
 
-// more reports whether n may still grow.
 func more(bound, n int) bool { return bound == Any || n < bound }
 
-// count adds one to a counter that has a bound.
 func count(w *word, f field, bound int) {
 	if bound != Any {
 		f.set(w, f.get(*w)+1)

@@ -64,7 +64,6 @@ func (st *store[S]) grow() {
 	}
 }
 
-// bytes is how much memory the states take.
 func (st *store[S]) bytes() int {
 	var s S
 	return len(st.pages)*pageStates*int(unsafe.Sizeof(s)+4) + 4*len(st.table)

@@ -64,7 +64,6 @@ func main() {
 	}
 }
 
-// withClients locks on the masters of go-redis clients.
 func withClients(urls []string) {
 	var clients []redis.UniversalClient
 	for _, url := range urls {

@@ -20,7 +20,6 @@ import (
 	"github.com/redquorum/redquorum/contrib/redsync/testdata/program/locker"
 )
 
-// A server is the configuration of one Redis server.
 type server struct {
 	Addr, Password, CA string
 	DB                 int

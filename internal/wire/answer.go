@@ -8,24 +8,24 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Only the exact replies count. Anything else that a server says is a failure: the readers
-// here return the zero Answer, and Ask.Read makes a failure of it.
+// Only the exact replies count. For any other reply the readers here return the zero Answer,
+// and Ask.Read makes a failure of it.
 
 // A fact is what a master's reply says besides its verdict.
 type fact struct {
 	missing bool         // refused because the key was not there
-	fence   uint64       // the highest token of its fence, of the lock that it agreed to
-	held    *quorum.Held // refused because of somebody else's key, as far as known
+	fence   uint64       // the lock's highest fencing token there, if it agreed
+	held    *quorum.Held // whose key made it refuse, as far as known
 	state   *KeyState    // what an inspection found
 }
 
 // agreed is the answer of a master that agrees.
 var agreed = ballot.Answer{Verdict: ballot.Agreed}
 
-// heldUnknown stands for a holder that nobody has asked about yet.
+// heldUnknown is the holder of a key about which nobody has asked yet.
 var heldUnknown = quorum.Held{}
 
-// refusal is the answer of a master on which another's lock is in the way.
+// refusal returns the answer of a master where another holder has the lock.
 func refusal(f *fact, held *quorum.Held) ballot.Answer {
 	f.held = held
 	return ballot.Answer{Verdict: ballot.Refused}
@@ -42,8 +42,8 @@ func readGrant(_ *Ask, f *fact, reply any) ballot.Answer {
 	return ballot.Answer{}
 }
 
-// readCode reads what scripts say of a lock that is ours. Only scripts that set the key
-// can say that it was missing and is set again.
+// readCode reads the replies of scripts for a lock that is ours. Code 2, which says that the
+// key was missing and is set again, is valid only for an extension.
 func readCode(a *Ask, f *fact, code any) ballot.Answer {
 	switch {
 	case code == any(int64(1)):
@@ -61,7 +61,7 @@ func unexpected(reply any) error {
 	return fmt.Errorf("%w: unexpected reply %q", pipeline.ErrProtocol, pipeline.Excerpt(fmt.Sprint(readable(reply))))
 }
 
-// readable is a reply with its bulk strings as text, not as lists of numbers.
+// readable returns a reply with its bulk strings as text, not as lists of numbers.
 func readable(reply any) any {
 	switch r := reply.(type) {
 	case []byte:

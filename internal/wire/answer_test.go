@@ -15,8 +15,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// askedOf is a question to the only master: what it asks for and, of an acquisition, of
-// which kind.
+// askedOf returns a question to the only master. k is the kind of an acquisition, otherwise nil.
 func askedOf(op Op, k *Kind) *Ask {
 	w := New(Config{Ballots: ballot.Config{Group: &quorum.Group{Masters: make([]*pipeline.Pipeline, 1), Need: 1, Clock: drift.System()}}})
 	a := w.newAsk(op)
@@ -26,7 +25,7 @@ func askedOf(op Op, k *Kind) *Ask {
 	return a
 }
 
-// A readAnswer is what is made of the master's call.
+// A readAnswer is the answer and the fact that were read from the master's call.
 type readAnswer struct {
 	ballot.Answer
 	*fact
@@ -41,8 +40,8 @@ func (a *Ask) answerToReply(reply any) readAnswer {
 	return a.answerTo(&pipeline.Call{Reply: reply, Sent: true})
 }
 
-// What a master says that may not vote is not told as the reason: it abstains, also
-// where it has refused, and where its answer came late.
+// For a master that may not vote, the reported reason is that it abstains, also if it refused
+// or answered late.
 func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 	abstains := &guard.AbstainError{Cause: guard.Quarantined}
 	for name, reply := range map[string]any{"granted": "OK", "refused": nil} {
@@ -57,8 +56,8 @@ func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 	}
 }
 
-// Only the exact replies are votes, each for its own sort of question: what is a yes of SET
-// is none of a script's.
+// Only the exact replies are votes, and each kind has its own: the OK of SET is no vote if a
+// script was asked.
 func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 	const yes, no = ballot.Agreed, ballot.Refused
 	name := map[*Kind]string{Plain: "plain", Reader: "reader", Set: "set"}
@@ -127,7 +126,7 @@ func TestRepliesOfHolderAmongAreReadStrictly(t *testing.T) {
 	}
 }
 
-// That a lock was set again is no answer to those who did not ask for it.
+// A reply that the lock was set again is valid only for an extension, which asks for it.
 func TestRepliesAboutALockThatIsOursAreReadStrictly(t *testing.T) {
 	for op, reset := range map[Op]ballot.Verdict{
 		OpExtend: ballot.Refused,
@@ -151,8 +150,8 @@ func TestAnUnexpectedReplyIsShownAsText(t *testing.T) {
 	}
 }
 
-// Only an error that may come behind a write leaves open whether there is something to
-// release. SET and the scripts are alike in this.
+// After an error that may follow a write, it is not known whether there is something to release.
+// This holds for SET and for the scripts.
 func TestAMasterThatRefusesToWriteHasNothingToRelease(t *testing.T) {
 	for reply, absent := range map[string]bool{
 		"MISCONF Redis is configured to save RDB snapshots":                                        true,
@@ -175,7 +174,7 @@ func TestAMasterThatRefusesToWriteHasNothingToRelease(t *testing.T) {
 	}
 }
 
-// With a fencing token and in strict every master answers by such a script.
+// With a fencing token or in strict, every reply is read in this way.
 func TestReadingTheAnswerOfAScriptAllocatesNothing(t *testing.T) {
 	for name, read := range map[string]func(*Ask, *fact, any) ballot.Answer{
 		"acquisition": readScriptedGrant, "extension": readScriptedCode,

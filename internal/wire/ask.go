@@ -20,37 +20,37 @@ type Ask struct {
 
 	op   Op
 	read func(a *Ask, f *fact, reply any) ballot.Answer
-	// TTL is what an extension has asked for.
+	// TTL is the TTL that an extension asked for.
 	TTL time.Duration
 
-	hold   Hold           // whose acquisition or extension this is; nil otherwise
+	hold   Hold           // the hold to acquire or extend; nil for other questions
 	kind   *Kind          // of an acquisition
 	script *script.Script // nil: a plain command
 	args   []any
 	clock  clockCheck // of scripted questions
 
 	atPilot  pilotPart
-	handOver []string // whose waiters a release calls at every master; nil: it calls none
+	handOver []string // keys whose waiters a release calls at every master
 
 	agreedFence uint64 // the token of the masters that had agreed before
 }
 
-// A pilotPart is what the key's pilot is asked, where it is asked something of its own.
+// A pilotPart describes the key's pilot's own command, if it gets one.
 type pilotPart struct {
-	master  int            // which one it is; quorum.NoPilot: it is asked what the others are
+	master  int            // its index; quorum.NoPilot: it gets the command of the others
 	take    *PilotTake     // its part in an acquisition; nil: this is a release
-	answer  PilotAnswer    // to that; guarded by the round's lock
+	answer  PilotAnswer    // to take; guarded by the round's lock
 	release releaseAtPilot // its part in a release
 }
 
 // A Hold is the hold that an acquisition or extension is for. After NOSCRIPT the command is
 // sent again only while the hold lives.
 type Hold interface {
-	// SendIfHeld calls send if the hold has not ended. The release is not sent meanwhile.
+	// SendIfHeld calls send if the hold has not ended. No release is sent while send runs.
 	SendIfHeld(send func()) bool
 }
 
-// newAsk takes an Ask from those that are free.
+// newAsk returns a free Ask from the pool, or a new one.
 func (w *Wire) newAsk(op Op) *Ask {
 	a, _ := w.asks.Get().(*Ask)
 	if a == nil {
@@ -68,10 +68,10 @@ func (w *Wire) newAsk(op Op) *Ask {
 	return a
 }
 
-// Op is what is asked for.
+// Op returns what is asked for.
 func (a *Ask) Op() Op { return a.op }
 
-// Hold is the hold that it was asked for.
+// Hold returns the hold to acquire or extend.
 func (a *Ask) Hold() Hold { return a.hold }
 
 // Free implements ballot.Question.
@@ -91,8 +91,7 @@ func (a *Ask) Free() {
 	a.w.asks.Put(a)
 }
 
-// Read implements ballot.Question. Only the exact replies count: whatever else a server
-// says is a failure.
+// Read implements ballot.Question. Only the exact replies count: any other reply is a failure.
 func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 	f := &a.facts[c.Slot]
 	*f = fact{}
@@ -109,7 +108,7 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 	}
 	answer := a.read(a, f, reply)
 	if a.op == OpRelease && c.Again && answer.Verdict == ballot.Refused {
-		*f, answer = fact{}, agreed // it may have been released by what was written first, whose answer was lost
+		*f, answer = fact{}, agreed // the first write, whose answer was lost, may have released it
 	}
 	if answer.Verdict == ballot.Pending {
 		answer.Verdict = ballot.Failed
@@ -120,7 +119,7 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 	return answer
 }
 
-// Ended implements ballot.Question: a release has come back that says who waits next.
+// Ended implements ballot.Question: it reports which waiter a release has called.
 func (a *Ask) Ended(c *pipeline.Call) {
 	if a.handOver != nil {
 		var successors []any
@@ -139,9 +138,9 @@ func (a *Ask) Ended(c *pipeline.Call) {
 	}
 }
 
-// Resend implements ballot.Question: it answers NOSCRIPT with the whole script, and
-// another refusal of a batch with the call alone. An extension or acquisition is sent
-// again only while it is undecided, or is granted and its lock is held. After Unlock or a
+// Resend implements ballot.Question. After NOSCRIPT it sends the whole script, and after
+// another refusal of a batch it sends the call alone. An extension or acquisition is sent
+// again only while it is undecided, or is granted and its lock is held. Once Unlock or a
 // rollback has begun, it would set the key again behind the release.
 func (a *Ask) Resend(c *pipeline.Call) bool {
 	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.BatchRefused {
@@ -162,7 +161,7 @@ func (a *Ask) Resend(c *pipeline.Call) bool {
 }
 
 func (a *Ask) resendScript(c *pipeline.Call) {
-	if !pipeline.IsNoScript(c.Err) { // refused together with others, not because the script was missing
+	if !pipeline.IsNoScript(c.Err) { // its batch was refused, and no script was missing
 		a.Round.Resend(c, c.With(evalSHA, c.Encoded))
 		return
 	}
@@ -177,21 +176,21 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 	a.Round.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
 }
 
-// eval asks by a script.
+// eval asks with a script.
 func (a *Ask) eval(s *script.Script, keys []string, skip quorum.MasterSet, keep time.Time, args ...any) {
 	a.script = s
 	a.args = s.Args(a.args[:0], keys, args...)
 	a.ask(evalSHA, skip, keep)
 }
 
-// ask queues the command with a.args for every master that is not in skip. Those in skip
+// ask queues the command with a.args for every master that is not in skip. Masters in skip
 // are known not to have the key.
 func (a *Ask) ask(cmd string, skip quorum.MasterSet, keep time.Time) {
 	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], cmd, a.args...)
 	a.send(cmd, skip, keep)
 }
 
-// send is ask for a command that has been encoded, once for all masters.
+// send does the same with a command that is already encoded, once for all masters.
 func (a *Ask) send(cmd string, skip quorum.MasterSet, keep time.Time) {
 	for i := range a.facts {
 		switch {

@@ -5,11 +5,11 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Several releases of one key each that go to a master in one flush become one command,
-// which takes the master a fraction of the time. So do acquisitions by a script.
-// Acquisitions by SET NX do not: they cost less than any script would.
+// Releases of single keys that go to a master in one flush become one command, which takes
+// the master a fraction of the time. Acquisitions by a script are combined in the same way.
+// Acquisitions by SET NX are not: they cost less than any script would.
 
-// batches say how a client's commands become one.
+// batches has the scripts that combine a client's commands into one.
 type batches struct{ release, acquire pipeline.BatchScript }
 
 func newBatches(cfg *Config, retention any) batches {
@@ -52,7 +52,7 @@ func (a *Ask) encodeRelease(c *Claim) {
 	a.atPilot.release.command.Batch.Script = a.Command.Batch.Script
 }
 
-// encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.
+// encodeAcquire does the same for an acquisition by script.GuardedAcquire.
 func (a *Ask) encodeAcquire(c *Claim, n scriptedNumbers) {
 	key, fenced, strict := c.Key(), c.Fenced, a.w.cfg.Strict
 	keys := int64(1)

@@ -8,7 +8,7 @@ import (
 )
 
 // A Claim is what an attempt or a hold has on the masters. It must not be copied: Keys
-// may be its own array.
+// may point into the claim itself.
 type Claim struct {
 	Kind   *Kind
 	Keys   []string // with the prefix
@@ -16,8 +16,8 @@ type Claim struct {
 	TTL    time.Duration
 	Fenced bool // with a fencing token
 
-	// From is the token that the acquisition replaces: the claim adopts what was handed
-	// over with it. "": the lock has to be free.
+	// From is the token that the acquisition replaces: the claim adopts a lock that was
+	// handed over. "": the lock must be free.
 	From string
 
 	Fence  uint64           // the fencing token; 0: none
@@ -27,8 +27,7 @@ type Claim struct {
 	sides []string // see allKeys; nil: not made yet
 }
 
-// SetPlain turns a claim that is not in use yet into that of one key's plain lock. The key
-// has the prefix.
+// SetPlain makes an unused claim one for the plain lock of one key. The key has the prefix.
 func (c *Claim) SetPlain(key string) {
 	c.Kind = Plain
 	c.setKey(key)
@@ -39,20 +38,20 @@ func (c *Claim) setKey(key string) {
 	c.Keys, c.sides = c.one[:], nil
 }
 
-// Key is the first key in Redis.
+// Key returns the first key, with the prefix.
 func (c *Claim) Key() string {
 	return c.Keys[0]
 }
 
-// Again is a claim for another attempt at the same. The keys are shared.
+// Again returns a claim for another attempt at the same lock. Both claims share the keys.
 func (c *Claim) Again() Claim {
 	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced}
 }
 
-// Adopts reports whether the claim is of a lock that was handed over.
+// Adopts reports whether the claim adopts a lock that was handed over.
 func (c *Claim) Adopts() bool { return c.From != "" }
 
-// Op is how the claim is acquired.
+// Op returns the operation that acquires the claim.
 func (c *Claim) Op() Op {
 	if c.Adopts() {
 		return OpAdopt
@@ -60,10 +59,10 @@ func (c *Claim) Op() Op {
 	return OpLock
 }
 
-// milliseconds is the TTL as commands take it.
+// milliseconds returns the TTL as commands take it.
 func (c *Claim) milliseconds() int64 { return c.TTL.Milliseconds() }
 
-// id tells commands about different keys apart: 0 where there are several.
+// id returns a number for the claim's key, for Command.Key: 0 if it has several keys.
 func (c *Claim) id() uint64 {
 	if len(c.Keys) > 1 {
 		return 0
@@ -71,8 +70,7 @@ func (c *Claim) id() uint64 {
 	return chance.Mix(chance.HashText(c.Key())) | 1<<63 // not 0
 }
 
-// allKeys is the keys of the lock, and those of their fences and lease records as far as
-// these are used.
+// allKeys returns the keys of the lock, and of its fences and lease records if it uses them.
 func (w *Wire) allKeys(c *Claim) []string {
 	if c.sides == nil {
 		c.sides = w.withSides(c, c.Keys)
@@ -99,10 +97,10 @@ func appendNames(dst []string, prefix string, keys []string) []string {
 	return dst
 }
 
-// withQueue is what queue.lua takes.
+// withQueue returns the keys that queue.lua takes.
 func (c *Claim) withQueue() []string { return []string{c.Keys[0], queueKey(c.Key())} }
 
-// acquireKeys is what the acquire script takes.
+// acquireKeys returns the keys that the acquire script takes.
 func (c *Claim) acquireKeys() []string {
 	if c.Kind == Reader {
 		return []string{c.Keys[0], intentPrefix + c.Key()}

@@ -12,7 +12,7 @@ import (
 type clockCheck struct {
 	sent  time.Time     // wall clock before the command was written
 	skew  time.Duration // S, of strict; 0: clocks are not compared
-	floor uint64        // the token that 0 stands for, of an acquisition that may be in a batch
+	floor uint64        // the token that a reply of 0 means, if the acquisition may be in a batch
 }
 
 // newClockCheck reads the wall clock. The caller sends the question at once.
@@ -24,8 +24,8 @@ func (w *Wire) newClockCheck(ttl time.Duration) clockCheck {
 	return k
 }
 
-// compare is for a master that read its clock between when we sent the question and
-// when we received the answer. It returns a *guard.AbstainError.
+// compare checks the clock that a master read after we had sent the question and before we
+// received the answer. It returns a *guard.AbstainError.
 func (k *clockCheck) compare(master, received time.Time) error {
 	if by := (drift.Span{Low: master.Sub(received), High: master.Sub(k.sent)}); by.Beyond(k.skew) {
 		return k.off(by)
@@ -33,7 +33,7 @@ func (k *clockCheck) compare(master, received time.Time) error {
 	return nil
 }
 
-// off is why a master does not count whose clock differs by more than S. Zero: it is not known by how much.
+// off returns the error of a master whose clock differs by more than S. If by is zero, the difference is not known.
 func (k *clockCheck) off(by drift.Span) error {
 	return &guard.AbstainError{Cause: guard.OffClock, By: by, Want: k.skew.String()}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// fencePrefix begins the keys of fences, version 1: the highest fencing token that a
-// master has given for the lock whose key follows.
+// fencePrefix begins the keys of fences, version 1; the lock's key follows. A fence is the
+// highest fencing token that a master has given for that lock.
 const fencePrefix = ReservedPrefix + "fence:1:"
 
 // lastFence is 2^53 - 1: above it Lua cannot tell one whole number from the next.
@@ -22,23 +22,23 @@ const lastFence = 1<<53 - 1
 
 // Fences counts what a client has done for fencing tokens.
 type Fences struct {
-	Tokens atomic.Uint64 // that were given
+	Tokens atomic.Uint64 // tokens given
 	Raises atomic.Uint64 // second rounds
 }
 
-// leastFence is what an acquisition of the claim proposes: the clock, unless it was given a
-// floor. So all masters give the same token, and none has to be raised. What was seen of other
-// keys plays no part: a client whose clock was once far ahead would carry that to all keys.
+// leastFence returns the token that an acquisition proposes: the wall clock in µs. So all
+// masters give the same token, and none has to be raised. Tokens of other keys play no part:
+// otherwise a client whose clock was once far ahead would spread that to all its keys.
 func (w *Wire) leastFence(c *Claim) uint64 {
 	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))
 }
 
-// errFenceMoved is the reason of a master that a second round reached too late: the lock is
+// errFenceMoved is the reason when a second round reached a master too late: the lock is
 // not ours any more, or its fence has given a higher token meanwhile.
 var errFenceMoved = errors.New("its fencing token could not be raised: the lock or the fence has changed")
 
-// Given appends to tokens the one that each agreeing master gave, 0 for each other. It
-// also returns which masters agree.
+// Given appends to tokens one token for each master: what it gave if it agreed, otherwise 0.
+// It also returns which masters agree.
 func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.MasterSet) {
 	a.Lock()
 	defer a.Unlock()
@@ -53,9 +53,9 @@ func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.MasterSet)
 	return tokens, agreeing
 }
 
-// Raise is the second round of an acquisition (S8). The first began at start. Masters that
-// agreed in it and store the token agree already. Those that gave a lower token are asked to
-// raise it. The others do not count.
+// Raise is the second round of an acquisition (S8). The first round began at start. Masters
+// in stored have the token already and count as agreed. The other masters in agreeing gave a
+// lower token, and are asked to raise it. Masters that did not agree are not asked.
 func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored quorum.MasterSet) *Ask {
 	a := w.newAsk(OpRaise)
 	a.read = readRaise
@@ -66,7 +66,7 @@ func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, st
 		a.eval(script.RaiseKnown, appendNames(nil, fencePrefix, c.Keys), skip, time.Time{}, token, w.retention)
 		return a
 	}
-	// A writer's fences are raised by compare-and-set with what each has given.
+	// Compare-and-set raises a writer's fences, with the token that each master gave.
 	a.script = script.Raise
 	keys := appendNames(c.Keys[:len(c.Keys):len(c.Keys)], fencePrefix, c.Keys)
 	for i, f := range given {
@@ -79,7 +79,7 @@ func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, st
 	return a
 }
 
-// readRaise reads what raise.lua says.
+// readRaise reads the reply of raise.lua, or of raise_known.lua.
 func readRaise(_ *Ask, _ *fact, reply any) ballot.Answer {
 	switch reply {
 	case any(int64(1)):

@@ -44,8 +44,8 @@ func readHolder(reply any) (*quorum.Held, bool) {
 	return h, true
 }
 
-// Stuck reports whether nobody will release a key of this type and TTL: it is no lock, or
-// never expires.
+// Stuck reports whether nobody will release a key of this type and TTL, because it is no
+// lock, or never expires.
 func Stuck(kind string, ttl time.Duration) bool {
 	switch kind {
 	case "", "none", LeaseType, IntentType, CalledType:
@@ -74,7 +74,7 @@ func readHolderAmong(parts []any) (*quorum.Held, bool) {
 // maxType is far longer than the name of any type of Redis or of a module.
 const maxType = 32
 
-// readType reads the name of a type. It has to be one word, since people see it as it is.
+// readType reads the name of a type. It must be one word, because users see it unchanged.
 func readType(reply any) (string, bool) {
 	name, ok := reply.([]byte)
 	if !ok || len(name) == 0 || len(name) > maxType {
@@ -88,11 +88,11 @@ func readType(reply any) (string, bool) {
 	return string(name), true
 }
 
-// readToken is the part of a token that is shown. The scripts cut it off as well.
+// readToken returns the part of a token that is shown. The scripts cut tokens off as well.
 func readToken(value []byte) string { return string(value[:min(len(value), token.Max)]) }
 
-// timeLeft turns a PTTL into a duration: negative where there is no expiry, 0 where it
-// is not known, a year at the most. A key in its last millisecond has a PTTL of 0.
+// timeLeft turns a PTTL into a duration of at most a year: -1 if there is no expiry, 0 if the
+// PTTL is not known. A PTTL of 0 counts as 1 ms: a key in its last millisecond has it.
 func timeLeft(ms int64) time.Duration {
 	const year = 365 * 24 * time.Hour
 	switch {

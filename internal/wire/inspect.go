@@ -10,10 +10,10 @@ import (
 	"github.com/redquorum/redquorum/internal/token"
 )
 
-// A KeyState is what stands at a lock's key on one master.
+// A KeyState describes what is at a lock's key on one master.
 type KeyState struct {
 	Held      *quorum.Held // nil: nothing
-	Readers   []Reading    // of a read-write lock, longest first; at most 100
+	Readers   []Reading    // of a read-write lock, the longest TTL first; at most 100
 	RoundTrip time.Duration
 }
 
@@ -26,7 +26,7 @@ type Reading struct {
 // argListedReaders is how many readers a master lists, boxed once.
 var argListedReaders any = 100
 
-// Inspect asks everyone what stands at the claim's key.
+// Inspect asks all masters what is at the claim's key.
 func (w *Wire) Inspect(c *Claim, start drift.Instant) *Ask {
 	a := w.newAsk(OpInspect)
 	a.read = readInspection

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// intentPrefix begins the keys under which waiting writers are noted: a sorted set
-	// of marks on each master, for the lock's key that follows.
+	// intentPrefix begins the keys under which each master notes waiting writers, in a
+	// sorted set of marks; the lock's key follows.
 	intentPrefix = ReservedPrefix + "intent:1:"
-	// intentTTL is how long a writer that has stopped waiting without a word keeps readers
-	// out: a few times the default pause between attempts.
+	// intentTTL is how long a note keeps readers out if its writer stops waiting without
+	// withdrawing it. It is a few times the default pause between attempts.
 	intentTTL = 2 * time.Second
 )
 
@@ -25,8 +25,8 @@ func (w *Wire) NoteIntent(key string, mark any) {
 	a.eval(script.WriterIntent, []string{intentPrefix + key}, 0, time.Time{}, mark, intentTTL.Milliseconds())
 }
 
-// WithdrawIntent removes that note. It goes out behind the note on the same connections, or
-// on later ones while the note may still be there.
+// WithdrawIntent removes that note. The command follows the note on the same connection, or
+// goes out on a later one while the note may still be there.
 func (w *Wire) WithdrawIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
 	defer a.Done()

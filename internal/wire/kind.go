@@ -8,25 +8,25 @@ import (
 
 // A Kind says which commands acquire, keep and release locks of one kind on a master. Its
 // scripts take the keys of the lock, the token as first argument and, where they need one,
-// the TTL in milliseconds as second. Their files say all else.
+// the TTL in milliseconds as second. The script files describe the rest.
 type Kind struct {
 	acquire *script.Script // nil: SET NX PX, of one key
 	extend  *script.Script
 	verify  *script.Script
 	release *script.Script
-	// scripted are used instead for locks with a fencing token, and in strict.
+	// scripted replaces these scripts for locks with a fencing token, and in strict.
 	scripted scriptedKind
-	// needs are the commands of these scripts and of the scripted ones. init sets them.
+	// needs has the commands of these scripts, scriptedNeeds of scripted. init sets both.
 	needs, scriptedNeeds guard.Commands
 	// readGrant reads the answer to acquire, or to SET.
 	readGrant func(a *Ask, f *fact, reply any) ballot.Answer
 	// handOver releases as release does, and calls the next waiter. It takes the client's
-	// id. nil: no waiter is called.
+	// id. nil: Wire.Release calls waiters of this kind in another way.
 	handOver *script.Script
 }
 
-// scriptedKind are the scripts of a kind that know fences and leases. Those that release
-// are for strict alone: fences stay.
+// scriptedKind has the scripts of a kind that know fences and leases. Only strict uses those
+// that release, because a release leaves the fences as they are.
 type scriptedKind struct{ acquire, extend, release, handOver *script.Script }
 
 func init() {
@@ -43,7 +43,7 @@ func init() {
 	}
 }
 
-// needsOf are the commands without which a master could not keep or release the claim.
+// needsOf returns the commands that a master needs to keep and release the claim.
 func (w *Wire) needsOf(c *Claim) guard.Commands {
 	if w.scripted(c) {
 		return c.Kind.scriptedNeeds

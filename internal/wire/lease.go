@@ -8,10 +8,10 @@ import (
 // leasePrefix begins the keys of lease records, version 1; the lock's key follows.
 const leasePrefix = ReservedPrefix + "lease:1:"
 
-// LeaseType is the Type of a holder whose lock is gone and whose lease is not over.
+// LeaseType is the Type of a holder whose lock is gone but whose lease has not ended.
 const LeaseType = "lease"
 
-// leasedTo describes a lease that is in the way.
+// leasedTo describes another holder's lease that prevents a grant.
 func leasedTo(holder string, ms int64) *quorum.Held {
 	return &quorum.Held{Type: LeaseType, Token: holder, Owner: token.Owner(holder), TTL: timeLeft(ms + 1), Masters: 1}
 }

@@ -2,14 +2,14 @@ package wire
 
 import "github.com/redquorum/redquorum/internal/ballot"
 
-// An Op is what all masters are asked for.
+// An Op is what a question asks of the masters.
 type Op uint8
 
 // Ops.
 const (
 	OpLock    Op = iota
 	OpExtend     // also sets the key again where it is missing
-	OpAdopt      // an acquisition of what was handed over
+	OpAdopt      // acquires a lock that was handed over
 	OpVerify     //
 	OpRelease    //
 	OpHolder     // asks those that refused who holds the key
@@ -17,8 +17,8 @@ const (
 	OpRaise      // the second round of an acquisition with a fencing token
 )
 
-// votes reports whether an answer is a vote, which not every master has. Who releases
-// needs none: the masters that answer tell of themselves alone.
+// votes reports whether an answer is a vote, which only a master that may vote can give.
+// The other questions need no vote: each master answers for itself alone.
 func (op Op) votes() bool {
 	switch op {
 	case OpLock, OpExtend, OpAdopt, OpVerify, OpRaise:
@@ -28,19 +28,19 @@ func (op Op) votes() bool {
 	}
 }
 
-// rules is how such a question is decided.
+// rules returns how such a question is decided.
 func (op Op) rules() ballot.Rules {
 	r := ballot.Rules{Votes: op.votes(), All: op == OpHolder || op == OpInspect, Persist: op == OpRelease}
 	switch op {
 	case OpExtend, OpAdopt, OpVerify, OpRelease:
-		// An extension that was decided before all have said that the key is gone has set it again by then:
-		// the next one would find it.
+		// An extension sets a missing key again. If it were decided before enough masters have said that
+		// the key was gone, the next extension would find the key and could not tell.
 		r.Gone = true
 	}
 	return r
 }
 
-// String is the name of the call that asks, for errors.
+// String returns the name of the public call that asks, for errors.
 func (op Op) String() string {
 	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "lock"}[op]
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Plain is the lock of one key, also as the writer of a read-write lock. It is
-// acquired by SET NX PX. At the pilot the queue's own script acquires and releases it, and calls
-// the next waiter. It alone is adopted, of several keys one by one. Its releases may be made one command with others.
+// Plain is the lock of one key, and also the writer of a read-write lock. SET NX PX acquires
+// it. At the pilot, queue.lua acquires and releases it, and calls the next waiter. Only plain
+// locks can be adopted; several keys are adopted one by one. Releases can share a command.
 var Plain = &Kind{
 	extend:  script.Extend,
 	verify:  script.Verify,

@@ -16,10 +16,10 @@ type Query struct {
 	w       *Wire
 	master  int
 	script  *script.Script
-	needs   guard.Commands // of a vote
+	needs   guard.Commands // if the answer is a vote: what the master must permit
 	call    pipeline.Call
 	state   atomic.Uint32
-	settled atomic.Bool // Close does not have to wait for it
+	settled atomic.Bool // Close no longer waits for it
 	done    chan struct{}
 }
 
@@ -27,7 +27,7 @@ type Query struct {
 const (
 	queryAsked   uint32 = iota
 	queryDone           // its call has come back
-	queryOverdue        // not in time: the master counts as silent until it comes
+	queryOverdue        // no answer in time: the master counts as silent until it comes
 	queryDropped        // nobody waits for it any more
 )
 
@@ -57,8 +57,8 @@ func (q *Query) enqueue() *Query {
 	return q
 }
 
-// Patience is how long to wait for one master alone: about four round trips, and what a busy
-// machine may add. It is never longer than most.
+// Patience returns how long to wait for one master alone: about four round trips, and what a
+// busy machine may add. It is never longer than most.
 func (w *Wire) Patience(master int, most time.Duration) time.Duration {
 	return min(4*w.cfg.Ballots.Masters[master].RoundTrip()+LeastPatience, most)
 }
@@ -70,7 +70,7 @@ const LeastPatience = 20 * time.Millisecond
 // error is the answer's, pipeline.ErrTimeout, the context's, or why the client has closed.
 func (q *Query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	select {
-	case <-q.done: // however little time is left
+	case <-q.done: // also if no time is left
 		return q.call.Reply, q.call.Err
 	default:
 	}
@@ -94,7 +94,7 @@ func (q *Query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	}
 }
 
-// overdue stops waiting for the answer. Until it comes, the master counts as late.
+// overdue stops waiting for the answer. Until it comes, the master counts as silent.
 func (q *Query) overdue() error {
 	q.w.cfg.Pilots.Silent(q.master)
 	if !q.state.CompareAndSwap(queryAsked, queryOverdue) {

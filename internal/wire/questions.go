@@ -11,20 +11,20 @@ import (
 
 // The questions about a claim: acquire it, extend it, verify it, and who holds its keys.
 
-// A Try is what an attempt adds to its claim.
+// A Try has the parameters of one attempt, beside its claim.
 type Try struct {
 	Hold Hold
-	// Over counts one less when no master can set the keys any more.
+	// Over is decreased by one when no master can set the keys any more.
 	Over   *quorum.Count
 	Start  drift.Instant
 	Agreed quorum.MasterSet // masters that have granted it already
 	Wait   time.Duration    // how long to wait for the masters
-	Take   *PilotTake       // the pilot's part in it, of one key; nil: what the others get
+	Take   *PilotTake       // the pilot's own command, for one key; nil: as the others
 	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
 	Called bool
 }
 
-// Acquire asks for the lock, or for the one that the claim adopts.
+// Acquire asks all masters for the lock, or for the lock that the claim adopts.
 func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	a := w.newAsk(c.Op())
 	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
@@ -57,20 +57,20 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	return a
 }
 
-// An Extension is what a prolongation adds to its claim.
+// An Extension has the parameters of one extension, beside its claim.
 type Extension struct {
 	Live  Hold
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
-	Wait  time.Duration // how long it may be on its way
-	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
+	Wait  time.Duration // how long the command may take to a master
+	// Decided is called at the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }
 
 // argSetAgain: the extension script sets the key again where it is missing.
 var argSetAgain any = "1"
 
-// Extend asks to prolong the lock to a full TTL.
+// Extend asks all masters to extend the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(OpExtend)
 	a.hold, a.TTL = x.Live, c.TTL
@@ -93,7 +93,7 @@ func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	return a
 }
 
-// Verify asks whether the lock is still there.
+// Verify asks all masters whether the lock is still there.
 func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 	a := w.newAsk(OpVerify)
 	a.Start = start
@@ -103,7 +103,7 @@ func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 }
 
 // Holders asks the masters that are not skipped who holds the lock, and which of
-// several keys is in the way.
+// several keys is held.
 func (w *Wire) Holders(c *Claim, skip quorum.MasterSet) *Ask {
 	a := w.newAsk(OpHolder)
 	a.read = readHolderAnswer
@@ -115,7 +115,7 @@ func (w *Wire) Holders(c *Claim, skip quorum.MasterSet) *Ask {
 	return a
 }
 
-// Held is what the masters said to holders, by master; nil: nothing.
+// Held returns what the masters answered to Holders, by master; nil: nothing.
 func (a *Ask) Held() []*quorum.Held {
 	a.Lock()
 	defer a.Unlock()
@@ -126,8 +126,8 @@ func (a *Ask) Held() []*quorum.Held {
 	return all
 }
 
-// Learn adds what the masters said to holders to the answers of the attempt a. It removes
-// the prefix from the keys.
+// Learn copies the answers to Holders into those of the attempt a. It removes the prefix
+// from the keys.
 func (a *Ask) Learn(holders *Ask, withoutPrefix func(string) string) {
 	holders.Lock()
 	defer holders.Unlock()

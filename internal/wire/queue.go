@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/token"
 )
 
-// The advisory queues of keys, at their pilots. docs/explanation/waiting.md says how they are used.
+// A key's pilot keeps its advisory queue. docs/explanation/waiting.md says how it is used.
 
 // The keys of the queues: version 1.
 const (
@@ -17,7 +17,7 @@ const (
 	queueSuffix = "}"
 )
 
-// queueKey is where the queue of a key is; key has the prefix.
+// queueKey returns the name of a key's queue; key has the prefix.
 func queueKey(key string) string { return queuePrefix + key + queueSuffix }
 
 // queueExpiry is how long a queue lives while nobody uses it; as in queue.lua.
@@ -29,8 +29,7 @@ var (
 	argAnybody, argOnlyFirst            any = "0", "1"
 )
 
-// CalledType is the Type of a holder where the lock is free, and kept for a client that was
-// called.
+// CalledType is the Type of a holder if the lock is free, but kept for a client that was called.
 const CalledType = "called"
 
 // NoPlace is the score of a client that has no place in the queue and wants none.
@@ -65,7 +64,7 @@ func IsOurs(h *quorum.Held) bool {
 	return ok || h.Readers > 0
 }
 
-// A Look at a key's queue is on its way. It waits for the answer, for limit at most.
+// A Look waits for the answer to LookAt, for limit at most.
 type Look func(ctx context.Context, limit time.Duration) (Turn, error)
 
 // LookAt asks a pilot who holds a key, and whether anybody waits there. It takes no place, and

@@ -6,11 +6,11 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Reader is a reader of a read-write lock. Many hold it together; they wait in a queue of their
-// own and are called together (readers_queue.lua). All its scripts but
-// verify take the longest TTL of all clients as their last argument, the scripted ones as their
-// first; those that acquire take the key of waiting writers as well. Its fencing token is that of
-// the last writer, and not a new one.
+// Reader is a reader of a read-write lock. Many readers hold it together. They wait in a queue
+// of their own and are called together (readers_queue.lua). All its scripts except verify take
+// the longest TTL of all clients: the plain ones as last argument, the scripted ones as first.
+// Those that acquire also take the key of waiting writers. A reader gets the fencing token of
+// the last writer, not a new one.
 var Reader = &Kind{
 	acquire: script.ReaderAcquire,
 	extend:  script.ReaderExtend,
@@ -30,7 +30,7 @@ const codeWriterWaits = 4
 // IntentType is the Type of a writer that waits and keeps readers out.
 const IntentType = "intent"
 
-// writerWaits stands for that writer.
+// writerWaits describes that writer.
 var writerWaits = quorum.Held{Type: IntentType}
 
 func readReaderGrant(a *Ask, f *fact, reply any) ballot.Answer {

@@ -51,12 +51,12 @@ func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 	a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), a.w.longest)
 }
 
-// releaseReader takes a reader out. The last reader at a master calls who waits there: not
-// all clients have the same pilot at every moment.
+// releaseReader releases a reader. At every master the release of the last reader calls the
+// waiters there, because clients do not always agree on the pilot.
 func (a *Ask) releaseReader(c *Claim, absent quorum.MasterSet, keep time.Time) {
 	w := a.w
 	if master := w.cfg.Pilots.Of(c.Key(), 0); master != quorum.NoPilot {
-		absent.Remove(master) // it calls who waits there even if there is nothing to release
+		absent.Remove(master) // it calls the waiters there even if there is nothing to release
 	}
 	a.handOver = c.Keys
 	s, keys := script.ReaderHandOver, c.Keys

@@ -8,30 +8,30 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A release calls the client that waits first: at the key's pilot it looks into the advisory
-// queue.
+// A release calls the first waiter in the advisory queue, which the key's pilot keeps.
 
-// A Successor is the one to whom a release has handed a key over.
+// A Successor says which client a release has handed a key over to.
 type Successor uint8
 
 // Successors.
 const (
-	Nobody        Successor = iota // waits at the pilot, as far as is known
+	Nobody        Successor = iota // no client is known to wait at the pilot
 	AnotherClient                  //
 	ThisClient                     //
 )
 
-// Successors hear of releases, with no lock held. They must not block.
+// Successors are notified of releases, with no mutex held. They must not block.
 type Successors interface {
-	// Released hears of a master's answer to the release of a key.
+	// Released is called when a master has answered the release of a key, or has failed to.
 	Released(master int, key string, to Successor)
 	// AnybodyWaits reports whether any call of this client waits.
 	AnybodyWaits() bool
 }
 
-// Release releases the lock. For a master that cannot be reached now, it is kept until keep.
-// handOver: call the next waiter, even where there is nothing to release. nil: there is no
-// master to ask. The caller holds what guards the claim, and sends nothing more of it.
+// Release releases the lock. A release for a master that is unreachable now is kept until keep.
+// With handOver it calls the next waiter, even where there is nothing to release. It returns
+// nil if no master has to be asked. The caller holds the mutex that guards the claim, and sends
+// no more commands for the claim.
 func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 	absent := c.Absent
 	if absent&w.everyone == w.everyone {
@@ -109,7 +109,7 @@ func (p *releaseAtPilot) encode(w *Wire, c *Claim) {
 	b = pipeline.AppendBulk(b, c.Token)
 
 	p.command.Encoded = b
-	p.command.Batch = pipeline.BatchPart{ // without a Script: not every kind of lock has one
+	p.command.Batch = pipeline.BatchPart{ // encodeRelease sets Script
 		Keys: [3]pipeline.Piece{
 			pipeline.PieceOf(at, keyEnd), pipeline.PieceOf(keyEnd, queueEnd), pipeline.PieceOf(queueEnd, leaseEnd),
 		},
@@ -133,7 +133,7 @@ func (p *releaseAtPilot) refused(w *Wire, call *pipeline.Call) bool {
 	return true
 }
 
-// split takes the pilot's reply apart: the reply of release.lua, and who was called.
+// split divides the pilot's reply into that of release.lua and the client that was called.
 func (p *releaseAtPilot) split(reply any) (released any, to Successor) {
 	n, ok := reply.(int64)
 	if !ok || n < 0 || n > 29 {
@@ -142,8 +142,8 @@ func (p *releaseAtPilot) split(reply any) (released any, to Successor) {
 	return n % 10, Successor(n / 10)
 }
 
-// splitSuccessors takes the reply to a release with handOver apart: what it says of the
-// release, and then pairs: the number of a key, counted from 1, and who was called for it.
+// splitSuccessors divides the reply to a release with handOver: the result of the release, and
+// pairs of a key's number, counted from 1, and the client that was called for the key.
 func splitSuccessors(reply any) (released any, successors []any) {
 	switch parts := reply.(type) {
 	case *pipeline.ThreeInts: // of one key
@@ -156,8 +156,8 @@ func splitSuccessors(reply any) (released any, successors []any) {
 	return reply, nil
 }
 
-// notifyEach reports for each key to whom the release at a master has handed it over. Nobody
-// waits for a key only if the key's pilot has named nobody.
+// notifyEach reports which client the release at a master has handed each key over to. It
+// reports Nobody only if the master is the key's pilot and has called no client.
 func (a *Ask) notifyEach(master int, successors []any) {
 	to := a.w.cfg.Successors
 	here := to.AnybodyWaits()

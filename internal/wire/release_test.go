@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// What a release says of the keys that it handed over comes in one form or the
-// other, by how many there are.
+// The reply to a release is a number, three integers or a longer array, by how many keys it
+// handed over.
 func TestSuccessorsAreReadWhateverTheFormOfTheReply(t *testing.T) {
 	for _, tt := range []struct {
 		reply, released any

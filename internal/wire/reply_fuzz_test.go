@@ -16,10 +16,9 @@ import (
 	"github.com/redquorum/redquorum/internal/token"
 )
 
-// spelt reads a reply as redigo returns it from lines that a fuzzer can change
-// well: _ is nil, :1 a number, +OK a status, -ERR an error, $text a bulk string,
-// *2 an array of the two that follow. The bytes of a real reply are FuzzReplies's
-// affair, of package pipeline.
+// spelt makes a reply as redigo returns it, from lines that a fuzzer can change easily: _ is
+// nil, :1 a number, +OK a status, -ERR an error, $text a bulk string, *2 an array of the two
+// that follow. FuzzReplies of package pipeline tests the bytes of real replies.
 func spelt(lines *[]string, depth int) any {
 	if len(*lines) == 0 {
 		return nil
@@ -59,7 +58,7 @@ func speltReply(text string) any {
 	return spelt(&lines, 0)
 }
 
-// wantOneLine asks that people can be shown the text.
+// wantOneLine checks that the text can be shown to users.
 func wantOneLine(t *testing.T, what, text string) {
 	t.Helper()
 	if strings.ContainsFunc(text, unicode.IsControl) {
@@ -72,9 +71,8 @@ func wantOneLine(t *testing.T, what, text string) {
 
 const longestLeft = 365 * 24 * time.Hour
 
-// FuzzScriptReplies reads whatever a server answers to the scripts that tell who
-// holds a lock: what is no such answer is refused, and what is taken for one can
-// be shown.
+// FuzzScriptReplies reads any reply to the scripts that say who holds a lock. Replies of
+// another format are rejected, and what is read from the others can be shown to users.
 func FuzzScriptReplies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		reply := speltReply(text)
@@ -114,8 +112,7 @@ func wantSensible(t *testing.T, h *quorum.Held) {
 	wantOneLine(t, "the owner", h.Owner)
 }
 
-// FuzzVerdicts reads whatever a server answers to a question: only the very
-// replies that the scripts have for it are votes.
+// FuzzVerdicts reads any reply to a question. Only the exact replies of its command are votes.
 func FuzzVerdicts(f *testing.F) {
 	kinds := []*Kind{Plain, Set, Reader}
 	f.Fuzz(func(t *testing.T, text string, kind, op uint8) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A Result is what a decided Ask came to.
+// A Result is the result of a decided Ask.
 type Result struct {
 	Outcome quorum.Outcome
 	Tally   quorum.Tally
@@ -19,7 +19,7 @@ type Result struct {
 	Taken   bool             // some master has another's token
 }
 
-// Result looks at a decided Ask.
+// Result returns the result of a decided Ask.
 func (a *Ask) Result() Result {
 	a.Lock()
 	defer a.Unlock()
@@ -48,8 +48,8 @@ func (res *Result) Gone() bool {
 	return gone
 }
 
-// FailureKind tells contention from an outage, for an acquisition that failed. It counts all
-// answers that have come until now: an early decision may have seen the refusals first.
+// FailureKind tells contention from an outage after a failed acquisition. It counts all answers
+// so far, because an early decision may have seen only the refusals.
 func (a *Ask) FailureKind() quorum.Kind {
 	a.Lock()
 	defer a.Unlock()
@@ -74,7 +74,7 @@ func (a *Ask) Failure(key string, kind quorum.Kind, cause error, elapsed time.Du
 		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
 			why, ok := err.(*guard.AbstainError) //nolint:errorlint // it is never wrapped
 			if ok && why.Cause == guard.OffClock {
-				own := *why // which others may look at
+				own := *why // a copy: others may read the original
 				off, err = append(off, &own), &own
 			}
 			e.Parts = append(e.Parts, quorum.Part{Master: i, Held: held, Err: err})
@@ -115,7 +115,7 @@ func (a *Ask) Parts(parts []Part) []Part {
 	return parts
 }
 
-// reason is why a master did not agree; nil if it did. The ask must be locked.
+// reason returns why a master did not agree; nil if it did. The ask must be locked.
 func (a *Ask) reason(master int) (*quorum.Held, error) {
 	answer, f := &a.Answers()[master], &a.facts[master]
 	_, expired := a.Outcome()
@@ -124,9 +124,9 @@ func (a *Ask) reason(master int) (*quorum.Held, error) {
 		return nil, nil
 	case answer.Verdict == ballot.Pending && expired:
 		return nil, pipeline.ErrTimeout
-	case answer.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote
+	case answer.Verdict == ballot.Failed: // also if it replied, but may not vote
 		return nil, answer.Err
-	case f.missing && a.op == OpRaise: // it had no part in the first round either
+	case f.missing && a.op == OpRaise: // it did not agree in the first round
 		return nil, ErrNotAwaited
 	case answer.Verdict == ballot.Pending, answer.Late && f.held == &heldUnknown:
 		return nil, ErrNotAwaited

@@ -14,16 +14,16 @@ import (
 // Locks with a fencing token, and all locks in strict, are acquired and kept by scripts that
 // return more than the plain ones; see script/guarded.lua.
 
-// What these scripts return besides 0 to 4, which mean the same as in the plain ones.
+// These scripts return the codes 0 to 4 as the plain ones do, and also these two.
 const (
 	codeSkewed = 5
 	codeLeased = 6
 )
 
-// argUnused stands where a script needs no argument, argNone for a feature that is off.
+// argUnused fills an argument that a script does not use. argNone turns a feature off.
 var argUnused, argNone any = "0", ""
 
-// scriptedAcquire is the script that acquires the claim.
+// scriptedAcquire returns the script that acquires the claim.
 func (c *Claim) scriptedAcquire() *script.Script {
 	if c.Adopts() {
 		return script.GuardedAdopt
@@ -31,8 +31,8 @@ func (c *Claim) scriptedAcquire() *script.Script {
 	return c.Kind.scripted.acquire
 }
 
-// releaseScript is the script that releases the locks at keys, and its keys: in strict also
-// the lease records. Fences stay.
+// releaseScript returns the script that releases the locks at keys, and its keys: in strict also
+// the lease records. A release leaves the fences as they are.
 func (w *Wire) releaseScript(c *Claim, keys []string) (*script.Script, []string) {
 	if !w.cfg.Strict {
 		return c.Kind.release, keys
@@ -40,7 +40,7 @@ func (w *Wire) releaseScript(c *Claim, keys []string) (*script.Script, []string)
 	return c.Kind.scripted.release, withLeases(keys)
 }
 
-// handOverScript is the same for a release that calls the next waiter.
+// handOverScript does the same for a release that calls the next waiter.
 func (w *Wire) handOverScript(k *Kind, keys []string) (*script.Script, []string) {
 	if !w.cfg.Strict {
 		return k.handOver, keys
@@ -54,7 +54,7 @@ func withLeases(locks []string) []string {
 }
 
 func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
-	floor := a.agreedFence // the pilot's: if the others give the same, one round is enough
+	floor := a.agreedFence // the pilot's token: if the others give the same one, one round is enough
 	if floor == 0 {
 		floor = a.w.leastFence(c)
 	}
@@ -74,8 +74,8 @@ func (a *Ask) extendScripted(c *Claim, wait time.Duration) {
 	a.evalScripted(c, c.Kind.scripted.extend, argSetAgain, c.Fence, wait)
 }
 
-// evalScripted asks by such a script. third is its third argument, number the token to give
-// at least or to keep.
+// evalScripted asks with such a script. third is its third argument. number is the least token
+// to give, or the token to keep.
 func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64, wait time.Duration) {
 	w := a.w
 	a.clock = w.newClockCheck(c.TTL)
@@ -101,7 +101,7 @@ func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64,
 	a.eval(s, keys, 0, time.Time{}, args[:]...)
 }
 
-// scriptedNumbers are those that script/guarded.lua takes.
+// scriptedNumbers has number arguments of script/guarded.lua.
 type scriptedNumbers struct {
 	fence       int64 // if the claim is fenced
 	least, most int64 // in strict
@@ -118,7 +118,7 @@ func (w *Wire) scriptedNumbers(c *Claim, k *clockCheck, fence uint64, wait time.
 	return n
 }
 
-// scriptedArgs is what script/guarded.lua takes.
+// scriptedArgs returns the arguments of script/guarded.lua.
 func (w *Wire) scriptedArgs(c *Claim, k *clockCheck, third any, n scriptedNumbers) [7]any {
 	args := [7]any{c.Token, c.milliseconds(), third, argNone, argNone, argNone, w.retention}
 	if c.Fenced {
@@ -130,15 +130,15 @@ func (w *Wire) scriptedArgs(c *Claim, k *clockCheck, third any, n scriptedNumber
 	return args
 }
 
-// A scriptedReply is what script/guarded.lua says.
+// A scriptedReply is a reply of script/guarded.lua.
 type scriptedReply struct {
 	code  int64
 	fence uint64
-	held  *quorum.Held // of codeLeased
+	held  *quorum.Held // with codeLeased
 }
 
-// readScriptedReply reads such a reply. ok: it is one. The error is a *guard.AbstainError. A token of 0
-// stands for the floor of k.
+// readScriptedReply reads such a reply. ok: it is one. The error is a *guard.AbstainError. In a
+// grant, a token of 0 means the floor of k.
 func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply, ok bool, err error) {
 	three, parts, ok := startsWithThree(reply)
 	if !ok {
@@ -164,13 +164,13 @@ func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply,
 	if k.skew != 0 {
 		err = k.compare(time.UnixMicro(micros), w.cfg.Ballots.Clock.Now().Wall())
 	}
-	if code == codeSkewed && err == nil { // it came late, or we read our clock late
+	if code == codeSkewed && err == nil { // the command came late, or we read our clock late
 		err = k.off(drift.Span{})
 	}
 	return found, true, err
 }
 
-// startsWithThree splits the reply: three integers, and what stands behind them.
+// startsWithThree splits the reply into its first three integers and the rest.
 func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) {
 	if exactly, ok := reply.(*pipeline.ThreeInts); ok {
 		return *exactly, nil, true
@@ -203,8 +203,8 @@ func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
 	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer { return readCode(a, f, found.code) })
 }
 
-// readScripted reads what both have in common. A grant does not count if the master's clock
-// differs.
+// readScripted reads what both have in common. A reply does not count if the master's clock
+// differs by more than S.
 func (a *Ask) readScripted(f *fact, reply any, read func(scriptedReply) ballot.Answer) ballot.Answer {
 	found, ok, err := a.w.readScriptedReply(&a.clock, reply)
 	switch {

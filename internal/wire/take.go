@@ -15,7 +15,7 @@ import (
 // A Place is a client's place in a pilot's queue, from which it acquires.
 type Place struct {
 	Score any // or NoPlace
-	// OnlyFirst: the lock is granted only where nobody else is first.
+	// OnlyFirst: the pilot grants the lock only if nobody else is first.
 	OnlyFirst bool
 }
 
@@ -26,10 +26,10 @@ func (p *Place) only() any {
 	return argAnybody
 }
 
-// TakeAt asks a pilot alone for the lock, at start, and waits for the answer. If the lock is
-// granted, the caller asks the others. If not, Absent is set, and of one key the pilot says
-// whose turn it is. Of several together it only says so if a lease record is in the way, whose
-// holder's lock is gone: else Held is nil, and the caller asks HolderAt which key it is.
+// TakeAt asks only the pilot for the lock, at start, and waits for the answer. If the lock is
+// granted, the caller asks the other masters. If not, c.Absent is set, and for one key t says
+// whose turn it is. For several keys together t.Held is set only if a lease record prevents
+// the grant after its holder's lock is gone; else the caller asks HolderAt which key is held.
 func (w *Wire) TakeAt(
 	ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration,
 ) (granted bool, t Turn, err error) {
@@ -45,8 +45,8 @@ func (w *Wire) TakeAt(
 	return granted, t, err
 }
 
-// takeCommand is the script by which a pilot grants the lock, or says whose turn it is. Several
-// keys together have no turns: there the pilot gets what all masters get.
+// takeCommand returns the command with which a pilot grants the lock, or says whose turn it
+// is. Several keys together have no turns: the pilot gets the same command as all masters.
 func (w *Wire) takeCommand(
 	c *Claim, k *clockCheck, at Place, limit time.Duration,
 ) (s *script.Script, keys []string, args []any) {
@@ -65,8 +65,8 @@ func (w *Wire) takeCommand(
 	return script.GuardedQueue, w.withSides(c, c.withQueue()), w.takeArgs(at, one[:]...)
 }
 
-// takeArgs is what queue.lua, or guarded.lua with queue.lua, takes. args are its arguments from
-// the token on.
+// takeArgs returns the arguments of queue.lua, or of guarded.lua with queue.lua. args are those
+// from the token on.
 func (w *Wire) takeArgs(at Place, args ...any) []any {
 	return append([]any{argTake, w.cfg.ID, at.Score}, args...)
 }
@@ -101,8 +101,8 @@ func (w *Wire) readTaken(c *Claim, k *clockCheck, reply any) (granted bool, t Tu
 	}
 }
 
-// absentAfter is Claim.Absent after a pilot has granted nothing. Where err is not nil, whether
-// it has may not be known.
+// absentAfter returns Claim.Absent after TakeAt got no grant. After an error the pilot counts as
+// absent only if it certainly wrote nothing.
 func (w *Wire) absentAfter(pilot int, err error) quorum.MasterSet {
 	absent := w.everyone
 	if err != nil && !pipeline.WroteNothing(err) {
@@ -111,7 +111,7 @@ func (w *Wire) absentAfter(pilot int, err error) quorum.MasterSet {
 	return absent
 }
 
-// HolderAt asks one master which of several keys is in the way, and who holds it.
+// HolderAt asks one master which of several keys is held, and who holds it.
 func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Duration) (*quorum.Held, error) {
 	reply, err := w.query(master, time.Time{}, script.HolderAmong, c.Keys).wait(ctx, limit)
 	if err != nil {
@@ -124,32 +124,31 @@ func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Du
 	return h, nil
 }
 
-// When a pilot has called a client, it keeps the lock for it: no other client of the queue
-// gets it there. So the client need not ask the pilot before the others. It asks all masters
-// at once and saves a round trip. Only a client that does not use the queue can take votes
-// from it; then it asks the pilot first again.
+// When a pilot has called a client, it keeps the lock for that client: no other client of the
+// queue gets it there. So the client asks all masters at once and saves a round trip. Only a
+// client that does not use the queue can take votes from it; then it asks the pilot first again.
 
-// A PilotTake is the pilot's part in such an attempt: a command of its own, which grants the
-// lock and takes the client out of the queue.
+// A PilotTake is the pilot's own command in such an attempt. It grants the lock and takes the
+// client out of the queue.
 type PilotTake struct {
 	Pilot int
 	At    Place
-	// Answer is what the pilot had said when the attempt was decided. The caller sets it.
+	// Answer is the pilot's answer as of when the attempt was decided. The caller sets it.
 	Answer PilotAnswer
 
 	script  *script.Script
 	encoded []byte
 }
 
-// A PilotAnswer is what a pilot says to a PilotTake.
+// A PilotAnswer is a pilot's answer to a PilotTake.
 type PilotAnswer struct {
 	Answered bool // with a grant, a turn or an error
 	Granted  bool
-	Turn     Turn // of a refusal
+	Turn     Turn // if it refused
 	Err      error
 }
 
-// encode makes the command, of queue.lua or of guarded.lua with queue.lua. args are their
+// encode makes the command, for queue.lua or for guarded.lua with queue.lua. args are its
 // arguments from the token on.
 func (t *PilotTake) encode(w *Wire, s *script.Script, keys []string, args ...any) {
 	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, w.takeArgs(t.At, args...)...)...)
@@ -161,7 +160,7 @@ func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
 	said := &a.atPilot.answer
 	switch {
 	case errors.Is(c.Err, pipeline.ErrAbandoned), pipeline.IsNoScript(c.Err):
-		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without the pilot: this says nothing of it
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // the pilot was not needed, and has not answered
 	case c.Err != nil:
 		*said = PilotAnswer{Answered: true, Err: c.Err}
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
@@ -183,7 +182,7 @@ func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
 	return ballot.Answer{Verdict: ballot.Failed, Err: answer.Err}
 }
 
-// PilotSaid is what the pilot has said until now.
+// PilotSaid returns the pilot's answer so far.
 func (a *Ask) PilotSaid() PilotAnswer {
 	a.Lock()
 	defer a.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A Turn is what a pilot says to a client that waits.
+// A Turn is a pilot's answer to a client that waits.
 type Turn struct {
 	Ours  bool         // the lock is free, and it is our turn
 	First bool         // nobody is before us

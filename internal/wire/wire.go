@@ -15,23 +15,22 @@ const (
 	// MaxKey is the greatest length of a key in bytes, with the prefix. It is far above
 	// any sensible name, and far below the limit of Redis.
 	MaxKey = 1024
-	// MaxKeys bounds the keys of one claim: a master does nothing else while it executes
-	// a script, some 2 µs a key.
+	// MaxKeys bounds the keys of one claim. A script takes about 2 µs a key, and the master
+	// does nothing else meanwhile.
 	MaxKeys = 128
 )
 
-// Config is what a client's locks have in common.
+// Config holds what all locks of a client share.
 type Config struct {
 	Ballots ballot.Config
 	Pilots  *quorum.Chooser
 	// ID is the client's name in queues: owner and client, as in its tokens.
 	ID string
-	// Strict: clocks are compared with every grant, and leases kept (SAFETY:
-	// GuardStrict).
+	// Strict: every grant compares clocks, and masters keep lease records (GuardStrict).
 	Strict    bool
 	Retention time.Duration // of fences and lease records
 	Longest   time.Duration // the longest TTL that a reader of any client may have
-	// Successors hears to whom a release has handed a key over.
+	// Successors is notified which client a release has handed a key over to.
 	Successors Successors
 }
 
@@ -60,7 +59,7 @@ func New(cfg Config) *Wire {
 	return w
 }
 
-// Everyone is all masters.
+// Everyone returns the set of all masters.
 func (w *Wire) Everyone() quorum.MasterSet { return w.everyone }
 
 // scripted reports whether the claim needs the scripts that know fences and leases.

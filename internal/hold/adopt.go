@@ -8,11 +8,11 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Adopt takes over the hold that another process has handed over, by its token. It is an
-// attempt as any other, with a token of its own (S3). Only its condition differs: the masters
-// have to have the old token, which the new one replaces. So one of several that adopt the same
-// token gets it, if any does. A failed attempt releases its own token, never back to the old
-// one: where it had come in, nobody can adopt any more.
+// Adopt takes over the hold that another process has handed over, by its token. It makes an
+// ordinary attempt, with a token of its own (S3). Only the condition differs: the masters must
+// have the old token, which the new one replaces. So at most one of several calls that adopt the
+// same token succeeds. A failed attempt releases its own token and does not restore the old one:
+// on the masters that replaced it, nobody can adopt the lock any more.
 func (n *Handle) Adopt(ctx context.Context, token string) *quorum.Failure {
 	n.hold.claim.From = token
 	a := n.begin(ctx, time.Now().Add(n.hold.manager.Timeout(n.hold.claim.TTL)))
@@ -21,7 +21,7 @@ func (n *Handle) Adopt(ctx context.Context, token string) *quorum.Failure {
 	return a.askAll(ctx, false)
 }
 
-// refusedAs is the kind of failure of an attempt that the masters refused.
+// refusedAs returns the kind of failure of an attempt that the masters refused.
 func (h *Hold) refusedAs(ask *wire.Ask) quorum.Kind {
 	if !h.claim.Adopts() {
 		return ask.FailureKind()

@@ -12,20 +12,20 @@ import (
 
 // An attempt is one try to acquire. It begins with a token of its own and a reading of
 // the clock, before anything is sent (S2, S3). It ends with its decision: in askAll, or in
-// askPilot if the pilot does not grant it. One that a pilot has granted may be abandoned.
+// askPilot if the pilot does not grant it. After the pilot's grant it may be abandoned.
 type attempt struct {
 	hold    *Hold
 	agreed  quorum.MasterSet // masters that have granted it already
-	until   time.Time        // when its call has to be over; zero: it is not bounded
+	until   time.Time        // when its call has to end; zero: no bound
 	waited  time.Duration    // how long it waited for masters to be judged
-	overdue bool             // too few were judged in time, or the client closes: nobody is asked
+	overdue bool             // too few were judged in time, or the client closes: no master is asked
 	take    *wire.PilotTake
 	called  bool          // a pilot has called this reader
 	repeats int           // how often the call may make it again
-	again   time.Duration // after it has failed: the pause before it is made again; 0: it is not
+	again   time.Duration // once it has failed: the pause before it is repeated; 0: it is not
 }
 
-// patience is how long to wait for a master: never longer than the call may take.
+// patience returns how long to wait for a master: never longer than the call may take.
 func (a *attempt) patience() time.Duration {
 	d := a.hold.manager.Timeout(a.hold.claim.TTL)
 	if !a.until.IsZero() {
@@ -34,10 +34,10 @@ func (a *attempt) patience() time.Duration {
 	return d
 }
 
-// begin begins an attempt for the handle's hold. It waits while a quorum may not vote yet but
-// may soon, at most as long as for an answer. If that was too short, or the call ends
-// meanwhile, no master is asked. The attempt is counted before it looks whether the client
-// closes. So either it asks nobody, or Close waits for it.
+// begin begins an attempt for the handle's hold. If no quorum may vote yet but one soon may, it
+// waits, at most as long as for an answer. If that is too short, or the call ends meanwhile, no
+// master is asked. The attempt is counted before it checks whether the client closes. So either
+// it asks no master, or Close waits for it.
 func (n *Handle) begin(ctx context.Context, until time.Time) attempt {
 	h := n.hold
 	manager := h.manager
@@ -62,11 +62,11 @@ func (a *attempt) abandon() {
 	a.end()
 }
 
-// askPilot asks the pilot alone for the lock. If it is not granted, the attempt is over.
+// askPilot asks only the pilot for the lock. If it is not granted, the attempt is over.
 func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
 	h := a.hold
 	w := h.manager.cfg.Wire
-	if h.manager.closed() { // nobody is asked
+	if h.manager.closed() { // no master is asked
 		h.claim.Absent = w.Everyone()
 		a.abandon()
 		return false, wire.Turn{}, context.Cause(h.manager.cfg.Closing)
@@ -132,7 +132,7 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	if h.claim.Fenced && res.Outcome == quorum.Granted {
 		elapsed = manager.now().Sub(h.life.start) // there may have been a second round
 	}
-	elapsed += a.waited // for people, from here on
+	elapsed += a.waited // failures report this time too
 	if unfenced != nil && cause == nil {
 		unfenced.Others = len(h.Others())
 		return unfenced
@@ -144,9 +144,9 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	return f
 }
 
-// settle makes a hold of a granted attempt, and tells of both. It rolls the attempt back if no
-// validity is left, if the fencing token cannot be settled, if the client is closed, and if a
-// listener panics before anybody holds the lock.
+// settle makes a hold of a granted attempt, and reports both. It rolls the attempt back if no
+// validity is left, if the fencing token cannot be settled, if the client is closed, or if a
+// listener panics before the lock is held.
 func (a *attempt) settle(
 	ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant,
 ) (unfenced *quorum.Failure, settled bool) {
@@ -172,7 +172,7 @@ func (a *attempt) settle(
 	return nil, settled
 }
 
-// failure is why a decided attempt has failed.
+// failure returns why a decided attempt has failed.
 func (a *attempt) failure(
 	ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration,
 ) *quorum.Failure {
@@ -205,7 +205,7 @@ func (a *attempt) tooLong() string {
 	return "the answers took so long that no validity is left"
 }
 
-// leastWait is what is added to twice an attempt's time, where a question about it is waited for.
+// leastWait is added to twice an attempt's time, for a question about the attempt.
 const leastWait = 5 * time.Millisecond
 
 // askHolders asks the masters that refused an acquisition who holds the key, and adds
@@ -220,7 +220,7 @@ func (a *attempt) askHolders(ctx context.Context, failed *wire.Ask, refused quor
 	failed.Learn(ask, h.manager.cfg.KeyName)
 }
 
-// unjudged is the failure of an attempt that asks no master, because too few may vote.
+// unjudged returns the failure of an attempt that asks no master, as too few may vote.
 func (a *attempt) unjudged(ctx context.Context) *quorum.Failure {
 	h := a.hold
 	manager := h.manager

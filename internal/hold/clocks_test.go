@@ -14,7 +14,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A fakeClock is Go's. It counts readings, and pauses once after one.
+// A fakeClock is Go's clock. It counts readings, and can pause once after a reading.
 type fakeClock struct {
 	readings, pause atomic.Int64
 }
@@ -38,7 +38,7 @@ func (deafOwner) Renewed(*Renewed) func()             { return nil }
 func (deafOwner) Cause(*Loss) error                   { return errLost }
 func (deafOwner) Released(End)                        {}
 
-// newLease makes a hold of a granted attempt that began now, of a client that has no masters.
+// newLease makes a hold of a granted attempt that began now. Its client reaches no master.
 func newLease(manager *Manager, ttl time.Duration) *Hold {
 	h := &Hold{}
 	h.Init(manager, deafOwner{}, &Handle{}, &Options{Fixed: true}, "key", "key").TTL = ttl
@@ -46,7 +46,7 @@ func newLease(manager *Manager, ttl time.Duration) *Hold {
 	return h
 }
 
-// alone is the manager of such holds. All of a TTL is validity.
+// alone returns a manager of such holds. The validity is the whole TTL.
 func alone(t *testing.T, clock drift.Clock) *Manager {
 	t.Helper()
 	nowhere := pipeline.New(pipeline.Config{Name: "nowhere", Network: "unix", Addr: "/nowhere", MinBackoff: time.Minute, MaxBackoff: time.Minute})
@@ -62,7 +62,7 @@ func alone(t *testing.T, clock drift.Clock) *Manager {
 	return manager
 }
 
-// Who reads the clock and then waits for the mutex decides by a time that is over (S7).
+// A clock that was read before the wait for the mutex is too old for a decision (S7).
 func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 	var wanted *Handle
 	for name, decide := range map[string]func(h *Hold, n *Handle){
@@ -78,12 +78,12 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 		"renewer.replan":   func(h *Hold, _ *Handle) { h.manager.renewer.replan(h) },
 		"renewer.add":      func(h *Hold, _ *Handle) { h.manager.renewer.add(h) },
 	} {
-		clock := &fakeClock{} // which nobody else reads
+		clock := &fakeClock{} // nothing else reads it
 		manager := alone(t, clock)
 		wanted = &Handle{hold: newLease(manager, time.Hour)}
 		h := newLease(manager, time.Millisecond)
 		if name != "renewer.add" {
-			h.life.state, h.life.validity = held, time.Millisecond // nobody looks after it
+			h.life.state, h.life.validity = held, time.Millisecond // the renewer does not know it
 		}
 		h.sent = true // there is nothing to release
 		h.first.Context(context.Background)
@@ -94,7 +94,7 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 			defer close(done)
 			decide(h, h.first)
 		}()
-		time.Sleep(20 * time.Millisecond) // long enough to come to the mutex; if not, nothing is seen
+		time.Sleep(20 * time.Millisecond) // long enough to reach the mutex; otherwise the test sees nothing
 		if clock.readings.Load() != before {
 			t.Errorf("%s has read the clock before it had the mutex", name)
 		}
@@ -103,8 +103,8 @@ func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
 	}
 }
 
-// When a hold is looked at is planned by Go's clock, and its end by the library's. A pause
-// between the two readings may let it be looked at too early, never too late.
+// Go's clock says when the renewer looks at a hold, and the library's when the hold ends. After
+// a pause between the two readings the renewer may look too early, never too late.
 func TestAPauseBetweenTheReadingsOfTwoClocksLengthensNoHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &fakeClock{}
@@ -144,8 +144,8 @@ func TestOnlyAnAttemptThatIsNotOverBecomesAHold(t *testing.T) {
 	})
 }
 
-// With a context all that are derived from it end, one after the other. The contexts of other
-// locks do not wait for that.
+// When a context ends, all that are derived from it end, one after the other. The contexts of
+// other locks do not wait for that.
 func TestTheContextOfALockEndsBesideOneWithManyDerivedContexts(t *testing.T) {
 	const derived = 100_000
 	round := func() (beside bool) {
@@ -164,7 +164,7 @@ func TestTheContextOfALockEndsBesideOneWithManyDerivedContexts(t *testing.T) {
 			all[i] = ctx
 		}
 		done := other.first.Context(context.Background).Done()
-		// Both end soon, the one with the many first.
+		// Both end soon, the one with many derived contexts first.
 		for i, h := range []*Hold{many, other} {
 			h.mu.Lock()
 			h.life.start, h.life.validity = manager.now(), time.Duration(10+i)*time.Millisecond
@@ -182,7 +182,7 @@ func TestTheContextOfALockEndsBesideOneWithManyDerivedContexts(t *testing.T) {
 		}
 		return false
 	}
-	for range 10 { // a busy machine may let the one wait all the same
+	for range 10 { // on a busy machine the other may wait all the same
 		if round() {
 			return
 		}

@@ -2,8 +2,8 @@ package hold
 
 import "context"
 
-// OnCancel has f called by whoever ends the handle's context, before that. free reports whether
-// the hold's mutex is.
+// OnCancel calls f on the goroutine that ends the handle's context, just before that. free
+// reports whether the hold's mutex is unlocked.
 func (n *Handle) OnCancel(f func(free func() bool)) {
 	n.Context(context.Background)
 	n.hold.mu.Lock()

@@ -8,17 +8,17 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Extend prolongs the hold to a full TTL from now (S6). It blocks until ctx ends, for the
-// masters' timeout and the remaining validity at most. It also reports whether the masters
-// were asked.
+// Extend extends the hold to a full TTL from now (S6). It blocks until a decision, or until ctx
+// ends, for the masters' timeout or the remaining validity at most. It also reports whether the
+// masters were asked.
 func (n *Handle) Extend(ctx context.Context) (asked bool, p *Problem) {
 	return n.question(ctx, func(h *Hold) *wire.Ask {
 		return h.startExtension(false)
 	})
 }
 
-// Verify asks whether a quorum still has the lock. It changes nothing there. Otherwise it
-// is like Extend.
+// Verify asks whether a quorum still has the lock. It changes nothing on the masters. Otherwise
+// it works like Extend.
 func (n *Handle) Verify(ctx context.Context) (asked bool, p *Problem) {
 	return n.question(ctx, func(h *Hold) *wire.Ask {
 		return h.manager.cfg.Wire.Verify(&h.claim, h.manager.now())
@@ -70,7 +70,7 @@ func (h *Hold) startExtension(renewal bool) *wire.Ask {
 }
 
 // finishExtension acts on a decided extension or verification. The caller must hold h.mu, and
-// have read the clock since.
+// read the clock after locking it.
 func (h *Hold) finishExtension(now drift.Instant, ask *wire.Ask, cause error) *Problem {
 	res := ask.Result()
 	// A success that arrives after the loss does not count. The loss, or the release that
@@ -80,7 +80,7 @@ func (h *Hold) finishExtension(now drift.Instant, ask *wire.Ask, cause error) *P
 		return p
 	}
 	if res.Gone() {
-		h.releaseUnasked() // of a minority's keys, which keep nobody out
+		h.releaseUnasked() // at once: a minority's keys keep nobody out
 		f := ask.Failure(h.name, quorum.NoQuorum, nil, now.Sub(ask.Start))
 		h.lose(now, &Loss{Reason: lossReason(&res), Failure: f})
 		return h.over()
@@ -95,7 +95,7 @@ func (h *Hold) finishExtension(now drift.Instant, ask *wire.Ask, cause error) *P
 // hold h.mu.
 func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.Instant) *quorum.Failure {
 	took := now.Sub(ask.Start)
-	// By the TTL that the masters were asked for: the hold's own may be longer now.
+	// The TTL of this question counts: the hold's own may be longer now.
 	validity := h.manager.cfg.Validity(ask.TTL)
 	switch {
 	case res.Outcome != quorum.Granted:

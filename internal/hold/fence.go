@@ -8,10 +8,10 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// settleFence sets the fencing token of a fenced hold that a quorum has granted: the
-// highest that the masters gave. Where less than a quorum store that token, a second round
-// raises the others (S8). The failure is that of the second round. The caller then rolls
-// back. It also checks the validity again.
+// settleFence sets the fencing token of a fenced hold that a quorum has granted: the highest
+// that the masters gave. If less than a quorum stores that token, a second round raises the
+// others (S8). It returns the failure of the second round; the caller then rolls back. The
+// caller also checks the validity again.
 //
 // A reader gets no new token. Its token may come from a writer whose attempt failed with
 // too few masters. Unless a quorum stores it, the next writer or reader may get a lower
@@ -37,9 +37,9 @@ func (a *attempt) settleFence(ctx context.Context, ask *wire.Ask) *quorum.Failur
 	return a.raise(ctx, ask, given, agreeing, stored)
 }
 
-// raise is the second round. It concerns the masters that agreed in the first. Those that
-// store the token already agree; those that gave a lower one are asked to raise it. The
-// other masters do not count.
+// raise is the second round. Masters in stored have the token already and count as agreed. The
+// others that agreed in the first round gave a lower token, and are asked to raise it. Masters
+// that did not agree are not asked.
 func (a *attempt) raise(
 	ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored quorum.MasterSet,
 ) *quorum.Failure {
@@ -58,5 +58,5 @@ func (a *attempt) raise(
 	return f
 }
 
-// notStored is what a failure notes.
+// notStored is the note of such a failure.
 const notStored = "the fencing token could not be stored at a quorum"

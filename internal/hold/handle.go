@@ -12,7 +12,7 @@ import (
 // A Handle is one caller's share in a hold. Hold.Init gets the first; others join it. It is
 // safe for concurrent use once its hold is held.
 type Handle struct {
-	hold   *Hold         // not changed any more once that is held
+	hold   *Hold         // does not change once that is held
 	joined time.Duration // how long the hold had been held when it joined
 
 	// Guarded by the hold's mutex.
@@ -20,16 +20,16 @@ type Handle struct {
 	ctx      *handleContext // nil: not asked for yet
 }
 
-// Hold is the handle's hold.
+// Hold returns the handle's hold.
 func (n *Handle) Hold() *Hold { return n.hold }
 
-// Since is how long the handle has held.
+// Since returns how long the handle has held.
 func (n *Handle) Since(now drift.Instant) time.Duration { return now.Sub(n.hold.acquired) - n.joined }
 
 // again gives the handle a new hold, for another attempt at the same lock.
 func (n *Handle) again() { n.hold = n.hold.next() }
 
-// Remaining is how much longer the handle holds.
+// Remaining returns how much longer the handle holds.
 func (n *Handle) Remaining() time.Duration {
 	h := n.hold
 	h.mu.Lock()
@@ -40,8 +40,8 @@ func (n *Handle) Remaining() time.Duration {
 	return h.life.remaining(h.manager.now())
 }
 
-// ValidUntil is when the guarantee of the hold ends unless it is extended. It is counted by
-// this machine's wall clock, from the start of the last question that prolonged the hold.
+// ValidUntil returns when the guarantee of the hold ends unless it is extended. It is counted
+// by this machine's wall clock, from the start of the last question that extended the hold.
 func (n *Handle) ValidUntil() time.Time {
 	h := n.hold
 	h.mu.Lock()
@@ -57,7 +57,7 @@ func (n *Handle) IsHeld() bool {
 	return n.overNow() == nil
 }
 
-// overNow is unusable by a new reading of the clock. The caller must hold the hold's mutex.
+// overNow reads the clock and returns unusable. The caller must hold the hold's mutex.
 func (n *Handle) overNow() *Problem {
 	n.hold.expire(n.hold.manager.now())
 	return n.unusable()
@@ -84,19 +84,19 @@ func (h *Hold) over() *Problem {
 	}
 }
 
-// A Refusal is why a handle cannot be one more on a hold.
+// A Refusal says why a handle cannot join a hold.
 type Refusal uint8
 
 // Refusals.
 const (
 	NotRefused Refusal = iota
 	Over               // the hold, or the handle by which it was found, has ended
-	Upgrade            // a reader's hold is not made a writer's
+	Upgrade            // a reader cannot become a writer
 	Unfenced           // the hold has no fencing token
 	Reentrant          // it may not be shared, or is of another kind or of other keys
 )
 
-// Join makes n one more handle on the hold of in. The own hold of n says what is wanted; no
+// Join makes n another handle on the hold of in. The hold that n had says what is wanted; no
 // attempt was made with it. may: the caller permits sharing. longer: the hold has to be
 // extended, because n wants a longer TTL.
 func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
@@ -142,8 +142,8 @@ func (n *Handle) Leave() {
 	}
 }
 
-// leave takes a handle off the hold. It reports whether none is left: then the caller ends the
-// hold, and in any case the handle's context. The caller must hold h.mu.
+// leave takes a handle off the hold. It reports whether none is left. The caller must hold h.mu.
+// It then ends the handle's context, and the hold if no handle is left.
 func (h *Hold) leave(n *Handle) (last bool) {
 	if h.handles == nil {
 		return true
@@ -155,7 +155,7 @@ func (h *Hold) leave(n *Handle) (last bool) {
 	return len(h.handles) == 0
 }
 
-// shared says that others share the hold, or nil. The caller must hold h.mu.
+// shared returns how many others share the hold, or nil. The caller must hold h.mu.
 func (h *Hold) shared() *Problem {
 	if len(h.handles) < 2 {
 		return nil
@@ -163,8 +163,8 @@ func (h *Hold) shared() *Problem {
 	return &Problem{Shared: len(h.handles) - 1}
 }
 
-// Context is the handle's context. It ends with the handle and with the hold. The first
-// call makes it, as a child of what parent returns.
+// Context returns the handle's context, which ends with the handle or the hold. The first call
+// makes it, as a child of the context that parent returns.
 func (n *Handle) Context(parent func() context.Context) context.Context {
 	h := n.hold
 	h.mu.Lock()
@@ -173,14 +173,13 @@ func (n *Handle) Context(parent func() context.Context) context.Context {
 		ctx, cancel := context.WithCancelCause(parent())
 		n.ctx = &handleContext{ctx, cancel, n}
 		if p := n.overNow(); p != nil {
-			cancel(h.manager.cause(p)) // no other is derived from it yet
+			cancel(h.manager.cause(p)) // no other context is derived from it yet
 		}
 	}
 	return n.ctx
 }
 
-// EndContext ends the context of a handle that does not hold. It does nothing for one that
-// does.
+// EndContext ends the context of a handle that does not hold any more. Otherwise it does nothing.
 func (n *Handle) EndContext() {
 	n.hold.mu.Lock()
 	c := n.ctx
@@ -198,7 +197,7 @@ func (n *Handle) endContext() {
 	}
 }
 
-// cause is the error that the context of a handle ends with that is unusable because of p.
+// cause returns the error with which the context ends if the handle is unusable because of p.
 func (manager *Manager) cause(p *Problem) error {
 	if p.Loss != nil {
 		return p.Loss.Cause
@@ -206,10 +205,10 @@ func (manager *Manager) cause(p *Problem) error {
 	return manager.cfg.Unlocked
 }
 
-// A handleContext ends with its handle and hold. Whoever notices that end ends it, under no
-// mutex of ours and never on the renewer's goroutine: to end all that are derived from it may
-// take long. Err computes whether the validity has run out. It does not rely on a timer: timers
-// stand still while a machine sleeps (S7).
+// A handleContext ends with its handle or hold. The goroutine that notices the end cancels it,
+// under no mutex of ours. The renewer uses another goroutine for that, because many contexts may
+// be derived from it. Err computes whether the validity has run out. It does not rely on a timer:
+// timers stand still while a machine sleeps (S7).
 type handleContext struct {
 	context.Context // ends with a cause
 	cancel          context.CancelCauseFunc
@@ -223,7 +222,7 @@ func (c *handleContext) Err() error {
 	return c.Context.Err()
 }
 
-// end ends the context if the handle does not hold any more. It may do so several times.
+// end ends the context if the handle does not hold any more. It may be called several times.
 func (c *handleContext) end() {
 	h := c.handle.hold
 	h.mu.Lock()

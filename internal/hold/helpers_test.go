@@ -28,7 +28,7 @@ const ttl = 3 * time.Second
 
 var errUnlocked = errors.New("unlocked")
 
-// A client is what holds need of one, on embedded masters in a bubble of virtual time.
+// A client has what holds need, on embedded masters in a bubble of virtual time.
 type client struct {
 	*masters.Bubble
 	wire         *wire.Wire
@@ -71,14 +71,14 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 	})
 }
 
-// want is a handle for an attempt at a key.
+// want returns a handle for an attempt at a key.
 func (c *client) want(key string, o hold.Options) (*hold.Handle, *owner) {
 	h, n, own := &hold.Hold{}, &hold.Handle{}, &owner{}
 	h.Init(c.manager, own, n, &o, key, key).TTL = ttl
 	return n, own
 }
 
-// begin begins an acquisition by a handle, which ends with the test.
+// begin begins an acquisition by a handle. It ends with the test.
 func (c *client) begin(n *hold.Handle) *hold.Acquisition {
 	q := &hold.Acquisition{}
 	q.Begin(n, false)
@@ -86,7 +86,7 @@ func (c *client) begin(n *hold.Handle) *hold.Acquisition {
 	return q
 }
 
-// acquire has to succeed.
+// acquire fails the test unless it acquires the lock.
 func (c *client) acquire(key string, o hold.Options) (*hold.Handle, *owner) {
 	c.T.Helper()
 	n, own := c.want(key, o)
@@ -96,7 +96,7 @@ func (c *client) acquire(key string, o hold.Options) (*hold.Handle, *owner) {
 	return n, own
 }
 
-// wantOn fails unless so many masters have a key, once nothing is under way any more.
+// wantOn waits until nothing is under way, and checks how many masters have a key.
 func (c *client) wantOn(key string, want int) {
 	c.T.Helper()
 	if got := c.On(key); got != want {
@@ -104,7 +104,7 @@ func (c *client) wantOn(key string, want int) {
 	}
 }
 
-// release has to succeed.
+// release fails the test unless it releases the lock.
 func (c *client) release(n *hold.Handle) {
 	c.T.Helper()
 	if _, p := n.Release(c.T.Context()); p != nil {
@@ -112,7 +112,7 @@ func (c *client) release(n *hold.Handle) {
 	}
 }
 
-// commands is how many the masters have executed.
+// commands returns how many commands the masters have executed.
 func (c *client) commands() (n int) {
 	for _, m := range c.All {
 		for _, k := range m.Commands() {
@@ -122,7 +122,7 @@ func (c *client) commands() (n int) {
 	return n
 }
 
-// An owner notes what it is told.
+// An owner notes what is reported to it.
 type owner struct {
 	mu   sync.Mutex
 	told []string
@@ -134,7 +134,7 @@ func (o *owner) note(format string, args ...any) {
 	o.told = append(o.told, fmt.Sprintf(format, args...))
 }
 
-// wasTold has to have been told just this, in this order, of what is no answer.
+// wasTold checks which reports came, in which order. Answered is not noted.
 func (o *owner) wasTold(t *testing.T, want ...string) {
 	t.Helper()
 	o.mu.Lock()
@@ -163,7 +163,7 @@ func (o *owner) Released(e hold.End) {
 	o.note("released")
 }
 
-// A steppedClock is the bubble's; its wall clock can be set forward.
+// A steppedClock is the bubble's clock. Its wall clock can be set forward.
 type steppedClock struct{ by atomic.Int64 }
 
 func (c *steppedClock) Now() drift.Instant {

@@ -17,8 +17,8 @@ type Hold struct {
 	manager *Manager
 	owner   Owner
 	opts    *Options
-	name    string     // of the key as the caller knows it; the first where there are several
-	claim   wire.Claim // its Kind, Keys, TTL, Fence and Absent are guarded by mu once it is held
+	name    string     // the key as the caller names it; the first of several
+	claim   wire.Claim // Kind, Keys, TTL, Fence and Absent are guarded by mu once the hold is held
 	first   *Handle    // the owner's
 	others  []string   // the names of the other keys
 
@@ -29,12 +29,12 @@ type Hold struct {
 	mu      sync.Mutex
 	life    life
 	renewal renewal
-	handles map[*Handle]struct{} // all handles that hold, with the first; nil: only the first
+	handles map[*Handle]struct{} // all handles that hold, the first included; nil: only the first
 
-	setting quorum.Count // questions that may set or prolong the keys, until all masters have answered
+	setting quorum.Count // questions that may set or extend the keys, until all masters have answered
 
 	index    int32 // in the renewer's heap, guarded by its mutex; notScheduled if it is not there
-	late     bool  // lost, and in the heap for its release alone; guarded by the renewer's mutex
+	late     bool  // lost, and in the heap only to be released; guarded by the renewer's mutex
 	sent     bool  // the release has been sent; guarded by mu
 	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
 }
@@ -51,14 +51,14 @@ type Options struct {
 	MaxCount int
 	// Fixed: it is a lease, and not renewed.
 	Fixed bool
-	// UnlockOnly: nothing releases it but Release. The keys live on otherwise until their TTL
-	// is over, which somebody else may prolong.
+	// UnlockOnly: only Release releases the lock. After any other end the keys stay until
+	// their TTL expires, and somebody else may extend that.
 	UnlockOnly bool
 	// Owner is the name in its tokens.
 	Owner string
 }
 
-// every is the renewal interval of a hold with a validity.
+// every returns the renewal interval of a hold with this validity.
 func (o *Options) every(validity time.Duration) time.Duration {
 	if o.Every != 0 {
 		return min(o.Every, validity/2)
@@ -66,23 +66,24 @@ func (o *Options) every(validity time.Duration) time.Duration {
 	return validity / 3
 }
 
-// An Owner hears what happens to a hold. Only Cause and Renewed are called under the hold's
-// mutex. What happens until Held has returned is told after that, by the same goroutine.
+// An Owner is notified of the events of a hold. Only Cause and Renewed may be called under the
+// hold's mutex. Renewals and an end before Held has returned are reported after it, by the
+// same goroutine.
 type Owner interface {
-	// Context is that of the call that acquires. Once the hold is held, it is the hold's.
+	// Context returns the acquiring call's context, and the hold's once the lock is held.
 	Context() context.Context
-	// Answered hears of each decided question of a call about the hold, with the context of
-	// the call, or with Context.
+	// Answered is called for each decided question that a call asks about the hold. ctx is the
+	// call's, or Context's.
 	Answered(ctx context.Context, a *wire.Ask)
-	// Held hears of a hold that begins. It is held already, and looked after.
+	// Held is called when a hold begins. The renewer looks after it already.
 	Held()
-	// Renewed hears of each decided renewal. It returns what the deliverer is to call to tell
-	// of it; nil: nobody listens.
+	// Renewed is called for each decided renewal. It returns the function with which the
+	// deliverer reports the renewal; nil: nobody listens.
 	Renewed(r *Renewed) (tell func())
-	// Cause makes the error that contexts end with.
+	// Cause returns the error with which contexts end.
 	Cause(l *Loss) error
-	// Released hears of the hold's end, once: by the deliverer if it was lost, and by the
-	// goroutine that ends it otherwise.
+	// Released is called once, when the hold has ended: by the deliverer if the hold was lost,
+	// otherwise by the goroutine that ends it.
 	Released(end End)
 }
 
@@ -113,21 +114,21 @@ func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options)
 	first.hold = h
 }
 
-// BeSet turns a hold into one of several keys together, before any attempt. names are the
-// keys as the caller knows them, keys are those with the prefix.
+// BeSet makes a hold one for several keys together, before any attempt. names are the keys as
+// the caller names them, keys are the same with the prefix.
 func (h *Hold) BeSet(names, keys []string) {
 	h.name, h.others = names[0], names[1:]
 	h.claim.Kind, h.claim.Keys = wire.Set, keys
 }
 
-// aim turns a hold into one of another key, before any attempt. key has the prefix.
+// aim makes a hold one for another key, before any attempt. key has the prefix.
 func (h *Hold) aim(key string) {
 	h.name = h.manager.cfg.KeyName(key)
 	h.claim.SetPlain(key)
 }
 
-// next is a hold for another attempt at the lock of h. A hold that was rolled back cannot
-// be used again: late answers of its attempt may still arrive.
+// next returns a hold for another attempt at the lock of h. A hold that was rolled back cannot
+// be used again, because late answers of its attempt may still arrive.
 func (h *Hold) next() *Hold {
 	return &Hold{
 		manager: h.manager, owner: h.owner, first: h.first, opts: h.opts, name: h.name,
@@ -135,30 +136,30 @@ func (h *Hold) next() *Hold {
 	}
 }
 
-// Name is its key as the caller knows it, or the first of several. Others are the rest.
+// Name returns the key as the caller names it, or the first of several. Others returns the rest.
 func (h *Hold) Name() string { return h.name }
 
-// Others are the keys after the first. The caller must not change them.
+// Others returns the keys after the first. The caller must not change them.
 func (h *Hold) Others() []string { return h.others }
 
-// Claim is what it has, or wants, on the masters. Once the hold is held, only Token and
-// Fenced may be read.
+// Claim returns what the hold has, or wants, on the masters. Once the hold is held, only Token
+// and Fenced may be read.
 func (h *Hold) Claim() *wire.Claim { return &h.claim }
 
-// Owner is the one that Init was given.
+// Owner returns the owner that Init was given.
 func (h *Hold) Owner() Owner { return h.owner }
 
-// Fence is its fencing token; 0: it has none.
+// Fence returns the fencing token; 0: the hold has none.
 func (h *Hold) Fence() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.claim.Fence
 }
 
-// Acquired is the start of the attempt that acquired it.
+// Acquired returns the start of the attempt that acquired the lock.
 func (h *Hold) Acquired() drift.Instant { return h.acquired }
 
-// Agreed is how many masters had agreed when the attempt was decided.
+// Agreed returns how many masters had agreed when the attempt was decided.
 func (h *Hold) Agreed() int { return int(h.life.agreed) }
 
 // SendIfHeld implements wire.Hold.

@@ -43,8 +43,8 @@ func TestTheLastHandleReleases(t *testing.T) {
 	})
 }
 
-// Close does not wait for an attempt that begins when it has looked. What that sends could
-// arrive, and its rollback could not.
+// Close does not wait for an attempt that begins after Close has counted them. Its commands
+// could arrive without their rollback.
 func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("key", hold.Options{})
@@ -65,8 +65,8 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 	})
 }
 
-// A pilot that has granted an attempt has the key. Whoever does not go on with the attempt gives
-// that back, and Close does not wait for the attempt any more.
+// A pilot that has granted an attempt has the key. If the attempt does not go on, the key is
+// released there, and Close does not wait for the attempt any more.
 func TestAPilotsVoteThatIsNotUsedIsGivenBack(t *testing.T) {
 	for name, leave := range map[string]func(q *hold.Acquisition, c *client){
 		"the call ends": func(q *hold.Acquisition, _ *client) { q.End() },
@@ -96,8 +96,8 @@ func TestAPilotsVoteThatIsNotUsedIsGivenBack(t *testing.T) {
 	}
 }
 
-// A call for one of several keys aims each attempt at one of them. Its failures name all that is
-// wanted, and the key that is in the way.
+// A call for one of several keys aims each attempt at one of them. Its failures name all keys
+// that are wanted, and the key that is held.
 func TestAttemptsAreAimedAtOneOfSeveralKeys(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		for _, m := range c.All {
@@ -123,7 +123,7 @@ func TestAttemptsAreAimedAtOneOfSeveralKeys(t *testing.T) {
 	})
 }
 
-// Masters that are silent say nothing of who holds a key.
+// A silent master does not count as one that still has the key.
 func TestAKeyIsStillHeldIfAQuorumSaysSo(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.acquire("a", hold.Options{})
@@ -144,7 +144,7 @@ func TestAKeyIsStillHeldIfAQuorumSaysSo(t *testing.T) {
 	})
 }
 
-// Nothing is asked again when the release has been sent (S5).
+// No question is sent again after the release (S5).
 func TestAQuestionIsAskedAgainOnlyWhileItsHoldLives(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("a", hold.Options{})
@@ -162,7 +162,7 @@ func TestAQuestionIsAskedAgainOnlyWhileItsHoldLives(t *testing.T) {
 	})
 }
 
-// Whose clock is set while masters answer is told so, and not that they were slow.
+// If the clock is set while masters answer, the failure says so, not that they were slow.
 func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		for _, m := range c.All {
@@ -184,8 +184,8 @@ func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 	})
 }
 
-// Nobody can be granted the key before its holder knows, and nobody waits for the mutex
-// meanwhile: to end a context takes long where many are derived from it.
+// No other client can acquire the key before the holder's context ends. The mutex is unlocked
+// meanwhile, because ending a context takes long if many are derived from it.
 func TestAReleaseIsQueuedWhenTheContextHasEnded(t *testing.T) {
 	for name, end := range map[string]func(c *client, n *hold.Handle){
 		"Release": func(c *client, n *hold.Handle) { c.release(n) },

@@ -3,25 +3,25 @@ package hold
 import "time"
 
 // An intent tells the masters that a writer waits, so that they let no new reader in. It is
-// noted after every attempt that failed, and while the writer waits. It expires after 2 s by
-// itself; it is advice, and plays no part in who holds the lock. The zero intent keeps nobody out.
+// noted after every failed attempt, and while the writer waits. It expires by itself after 2 s.
+// It is advice, and does not decide who holds the lock. The zero intent keeps nobody out.
 type intent struct {
 	manager *Manager
 	key     string // with the prefix
 	owner   string
-	mark    any // the call's, since attempts have tokens of their own; nil: it is not noted
+	mark    any // one for all attempts of the call; nil: it is not noted
 	noted   time.Time
 }
 
-// begin has a call keep readers out of what h is for. Close waits for its end, so that it
-// lets out what end sends.
+// begin makes a call keep readers out of the lock of h. Close waits for end, so that what end
+// sends still goes out.
 func (i *intent) begin(h *Hold) {
 	i.manager, i.key, i.owner = h.manager, h.claim.Key(), h.opts.Owner
 	i.manager.cfg.InFlight.Add()
 	i.manager.cfg.Running.Add()
 }
 
-// note queues the intent, or its prolongation, for every master. Nobody waits for that.
+// note queues the intent, or its renewal, for every master. Nobody waits for the answers.
 func (i *intent) note() {
 	if i.manager == nil {
 		return
@@ -37,7 +37,7 @@ func (i *intent) note() {
 // a second at the most, so it notes its intent about every second.
 const intentEvery = 900 * time.Millisecond
 
-// renew notes the intent where that was not done lately.
+// renew notes the intent again unless that was done lately.
 func (i *intent) renew() {
 	if time.Since(i.noted) >= intentEvery {
 		i.note()
@@ -54,8 +54,8 @@ func (i *intent) withdraw() bool {
 	return true
 }
 
-// end withdraws it at the end of the call. If it is noted still, the writer has given up. Then
-// readers that it kept out are called: nobody releases anything that would wake them.
+// end withdraws it at the end of the call. If it is still noted, the writer has given up. Then
+// end wakes the readers that it kept out, because no release would wake them.
 func (i *intent) end() {
 	if i.manager == nil {
 		return

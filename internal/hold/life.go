@@ -11,11 +11,11 @@ import (
 // A life says whether a hold is held, and until when. The hold's mutex guards it.
 type life struct {
 	state    state
-	telling  bool          // Owner.Held has not returned: what is to be told meanwhile waits in later
+	telling  bool          // Owner.Held has not returned: reports wait in later
 	agreed   uint8         // masters that had agreed when the attempt was decided
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
-	ttl      time.Duration // that the masters were asked for then; the claim's may be longer
+	ttl      time.Duration // of the question that began at start; the claim's may be longer
 	loss     *Loss         // when state is lost
 	later    []func()      // see telling
 }
@@ -32,11 +32,11 @@ const (
 // A Loss is how a hold was lost.
 type Loss struct {
 	Reason Reason
-	// Planned: it ended as it was asked to.
+	// Planned: it ended as its options say.
 	Planned bool
-	// Failure is the last renewal's, or the release's; nil: none failed.
+	// Failure is the last renewal's, or that of the release; nil: none failed.
 	Failure *quorum.Failure
-	// Cause is the error that the owner has made of it: the contexts' cause.
+	// Cause is the error of Owner.Cause, with which the contexts end.
 	Cause error
 }
 
@@ -46,12 +46,12 @@ type Reason uint8
 // Reasons.
 const (
 	Expired     Reason = iota + 1 // its validity ran out, or a quorum has no key any more
-	Taken                         // another's token stands where ours was
+	Taken                         // another's token is at the key
 	Unreachable                   // it could not be renewed in time
 	Closed                        // the client was closed
 )
 
-// lossReason is why a hold is lost that no quorum has any more.
+// lossReason returns why a hold is lost if no quorum has its key any more.
 func lossReason(res *wire.Result) Reason {
 	if res.Taken {
 		return Taken
@@ -59,15 +59,15 @@ func lossReason(res *wire.Result) Reason {
 	return Expired
 }
 
-// Remaining is how much longer the hold is guaranteed, whichever handles are left; 0: it is
-// not held.
+// Remaining returns how much longer the hold is guaranteed, for whichever handles are left;
+// 0: it is not held.
 func (h *Hold) Remaining() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.life.remaining(h.manager.now())
 }
 
-// remaining is Remaining at an instant. The caller must hold the hold's mutex.
+// remaining returns Remaining at an instant. The caller must hold the hold's mutex.
 func (l *life) remaining(now drift.Instant) time.Duration {
 	if l.state > held {
 		return 0
@@ -75,16 +75,16 @@ func (l *life) remaining(now drift.Instant) time.Duration {
 	return max(0, l.validity-now.Sub(l.start))
 }
 
-// unexpired is how long the keys of the last round that succeeded are still there. It is
-// longer than the validity by what may differ between our clock and the masters'. The caller
-// must hold the hold's mutex.
+// unexpired returns how long the keys of the last successful round still live. That is longer
+// than the remaining validity by the allowance for clock drift. The caller must hold the hold's
+// mutex.
 func (l *life) unexpired(now drift.Instant) time.Duration {
 	return max(0, l.ttl-now.Sub(l.start))
 }
 
-// expire ends the hold if its validity has run out, also before a timer says so. The caller
-// must hold h.mu, and have read the clock since: what happens while it waits for mu would not
-// count otherwise (S7).
+// expire ends the hold if its validity has run out, also before a timer fires. The caller must
+// hold h.mu, and read the clock after locking it: otherwise the time for which it waited for mu
+// would not count (S7).
 func (h *Hold) expire(now drift.Instant) {
 	if h.life.state != held || h.life.remaining(now) > 0 {
 		return
@@ -99,7 +99,7 @@ func (h *Hold) expire(now drift.Instant) {
 	}
 }
 
-// endsAsPlanned reports whether no renewal is to follow the hold's present validity. The
+// endsAsPlanned reports whether the options allow no renewal after the present validity. The
 // caller must hold h.mu.
 func (h *Hold) endsAsPlanned() bool {
 	o := h.opts
@@ -111,13 +111,13 @@ func (h *Hold) endsAsPlanned() bool {
 	}
 }
 
-// lose makes a loss final, unless the hold has ended before. It waits for nothing (Manager.LoseAll
-// does): the contexts end on goroutines of their own, since many others may be derived from them, and the loss is
-// told by the deliverer. An extension may have set or prolonged keys for a hold that is gone:
-// they are released, and not left for a TTL (S6). The release waits in the renewer until the TTL
-// of the last round that succeeded is over (unexpired). A release at once would take from the
-// holder the time that the drift allowance leaves it, between its being told and somebody
-// else's grant. The caller must hold h.mu.
+// lose makes a loss final, unless the hold has ended before. It does not block: contexts end on
+// goroutines of their own, because many others may be derived from them (Manager.LoseAll waits
+// for these), and the deliverer reports the loss. An extension may have set or extended keys for
+// a hold that is gone. They are released, and do not stay for a TTL (S6). The release waits in
+// the renewer until the TTL of the last successful round is over (unexpired). An earlier release
+// would let another client acquire the key within the time that the drift allowance leaves the
+// holder after its context has ended. The caller must hold h.mu.
 func (h *Hold) lose(now drift.Instant, l *Loss) {
 	if h.life.state != held {
 		return
@@ -138,12 +138,12 @@ func (h *Hold) lose(now drift.Instant, l *Loss) {
 	h.tellLost(End{Loss: l, At: now, Renewals: h.renewal.count})
 }
 
-// tellLost tells of an end by a loss. The caller must hold h.mu.
+// tellLost reports an end by a loss. The caller must hold h.mu.
 func (h *Hold) tellLost(end End) {
 	h.tell(h.manager.cfg.Deliverer.Always, func() { h.owner.Released(end) })
 }
 
-// tell queues what is to be told of the hold, or keeps it while Held is being told. The caller
+// tell queues a report about the hold, or keeps it until Owner.Held has returned. The caller
 // must hold h.mu.
 func (h *Hold) tell(queue func(func()), f func()) {
 	if h.life.telling {
@@ -153,7 +153,7 @@ func (h *Hold) tell(queue func(func()), f func()) {
 	queue(f)
 }
 
-// released tells of an end that the holder has asked for: at once, or by whoever tells Held.
+// released reports an end that the holder has asked for: at once, or after Owner.Held.
 func (h *Hold) released(end End) {
 	h.mu.Lock()
 	if h.life.telling {
@@ -165,8 +165,8 @@ func (h *Hold) released(end End) {
 	h.owner.Released(end)
 }
 
-// tellHeld tells of a hold that begins, and then of what has become of it meanwhile. The
-// deliverer does not wait for that.
+// tellHeld reports a hold that begins, and then what has happened to it meanwhile. It does so
+// itself, so that the deliverer does not have to wait.
 func (h *Hold) tellHeld() {
 	h.owner.Held()
 	for {

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Config is what the holds of a client have in common.
+// Config has what all holds of a client share.
 type Config struct {
 	*quorum.Group
 	Wire   *wire.Wire
@@ -25,18 +25,18 @@ type Config struct {
 	// Allowance is how much longer than its TTL a key may live on a master, by this
 	// machine's clock.
 	Allowance func(ttl time.Duration) time.Duration
-	// KeyName is the name under which the caller knows a key.
+	// KeyName returns the caller's name for a key.
 	KeyName func(key string) string
 	// Unlocked is the cause of contexts that end with a release.
 	Unlocked error
-	// ClientID is the client's part of its tokens, Owner the name in most of them.
+	// ClientID is the client's part of its tokens; Owner is the name in most of them.
 	ClientID, Owner string
 }
 
 const (
 	leastTimeout = 50 * time.Millisecond
-	// mostAtEnd and mostTimeout are the longest timeouts where nothing is known of the masters,
-	// and where they may be far away.
+	// mostAtEnd bounds the timeout of Close, and of questions to masters that are near.
+	// mostTimeout bounds the timeout of acquisitions, and of questions to distant masters.
 	mostAtEnd   = 250 * time.Millisecond
 	mostTimeout = 2 * time.Second
 )
@@ -57,13 +57,13 @@ func New(cfg Config) *Manager {
 	return h
 }
 
-// Timeout is how long an acquisition waits for one master: a twentieth of the TTL, 50 ms to 2 s, and
-// never longer than the validity.
+// Timeout returns how long an acquisition waits for one master: a twentieth of the TTL, 50 ms to
+// 2 s, and never longer than the validity.
 func (manager *Manager) Timeout(ttl time.Duration) time.Duration {
 	return manager.timeout(ttl, mostTimeout)
 }
 
-// EndTimeout is the same for the client's Close: 250 ms at most.
+// EndTimeout does the same for the client's Close: 250 ms at most.
 func (manager *Manager) EndTimeout(ttl time.Duration) time.Duration {
 	return manager.timeout(ttl, mostAtEnd)
 }
@@ -76,8 +76,8 @@ func (manager *Manager) timeout(ttl, most time.Duration) time.Duration {
 	return min(d, manager.cfg.Validity(ttl))
 }
 
-// AnswerTimeout is how long all other questions wait: as long as Close, or, where a quorum is further
-// away, two round trips to it, 2 s at most.
+// AnswerTimeout returns how long all other questions wait: as long as Close, or two round trips
+// to a quorum if that is longer, 2 s at most.
 func (manager *Manager) AnswerTimeout(ttl time.Duration) time.Duration {
 	d := manager.EndTimeout(ttl)
 	if manager.cfg.CommandTimeout != 0 {
@@ -86,7 +86,7 @@ func (manager *Manager) AnswerTimeout(ttl time.Duration) time.Duration {
 	return min(max(d, min(2*manager.quorumAway(), mostTimeout)), manager.cfg.Validity(ttl))
 }
 
-// quorumAway is the round trip to the slowest of the nearest quorum that is connected.
+// quorumAway returns the round trip to the slowest master of the nearest connected quorum.
 func (manager *Manager) quorumAway() time.Duration {
 	var trips [quorum.Most]time.Duration // on the stack
 	up := 0
@@ -112,7 +112,7 @@ func (manager *Manager) NewToken(owner string) string {
 	return token.New(manager.cfg.Chance, prefix)
 }
 
-// Held is how many holds there are. It does not block.
+// Held returns how many holds there are. It does not block.
 func (manager *Manager) Held() int { return int(manager.renewer.held.Load()) }
 
 func (manager *Manager) now() drift.Instant { return manager.cfg.Clock.Now() }
@@ -134,16 +134,15 @@ func (manager *Manager) LoseAll() map[*Hold]time.Duration {
 		h.lose(manager.now(), &Loss{Reason: Closed})
 		h.mu.Unlock()
 	}
-	manager.ending.Wait() // each was counted under its hold's mutex, and no other is held any more
+	manager.ending.Wait() // each was counted under its hold's mutex, and nothing is held any more
 	return valid
 }
 
 // releasePoll is how often ReleaseAll looks whether a portion has been released.
 const releasePoll = time.Millisecond
 
-// ReleaseAll releases what is held, in portions for which the queues have room. It sends
-// the next portion when at most one is under way, or after the masters' timeout for this
-// TTL.
+// ReleaseAll releases the holds, in portions for which the queues have room. It sends the next
+// portion when at most one is under way, or after the masters' timeout for this TTL.
 func (manager *Manager) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
 	portion := manager.mostUnderWay()
 	sent := 0

@@ -43,7 +43,7 @@ func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
 }
 
 // end ends the handle and its context, and with the last handle the hold: then it queues the
-// release, once. nil: it has not. The problem is why the handle did not hold any more.
+// release, once. release is nil if it queued none. p says why the handle did not hold any more.
 func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
@@ -55,13 +55,13 @@ func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 		h.life.state = ended
 	}
 	send := last && !h.sent
-	h.sent = h.sent || send // nobody else sends it
+	h.sent = h.sent || send // nothing else sends it
 	end.Renewals = h.renewal.count
 	c := n.ctx
 	h.mu.Unlock()
 
-	if c != nil { // it ends before the masters can give the key away
-		h.manager.cfg.InFlight.Add() // however long that takes, Close waits for the release
+	if c != nil { // it must end before the masters can grant the key again
+		h.manager.cfg.InFlight.Add() // Close waits for the release, however long the context takes to end
 		defer h.manager.cfg.InFlight.Done()
 		c.end()
 	}
@@ -77,8 +77,8 @@ func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 
 // HandOver ends the handle without releasing the lock. It returns the token with which
 // another process can adopt the lock. It waits until no question that may set the keys is
-// under way, for as long as the hold was valid at most: a renewal may wait for so long, too.
-// A master that has stopped ends the wait when its connection is given up.
+// under way, at most for the validity that was left, which also bounds a renewal. A master that
+// has stopped ends the wait when its connection is given up.
 func (n *Handle) HandOver() (token string, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
@@ -106,8 +106,8 @@ func (n *Handle) HandOver() (token string, p *Problem) {
 
 // startRelease queues the release for every master that may have the key. For a master that
 // cannot be reached now, it is kept as long as the key can live there. handOver: call the
-// waiter that is first. The caller must hold h.mu, and let go of the question; nil: there is
-// no master to ask.
+// first waiter. The caller must hold h.mu, and call Done on the result; nil: no master has to
+// be asked.
 func (h *Hold) startRelease(handOver bool) *wire.Ask {
 	h.sent = true
 	h.releaseReplaced()
@@ -124,9 +124,9 @@ func (h *Hold) sendRelease(handOver bool) {
 	}
 }
 
-// releaseReplaced releases the token that an adoption replaced, where the adoption did not come
-// in: a master may have been away, or may have missed the script. Nobody waits for it. An attempt
-// that has failed leaves the token to others who adopt. The caller must hold h.mu.
+// releaseReplaced releases the token that an adoption replaced, on masters that the adoption did
+// not reach: a master may have been down, or may have missed the script. Nobody waits for it. A
+// failed attempt leaves the token to others that adopt. The caller must hold h.mu.
 func (h *Hold) releaseReplaced() {
 	if !h.claim.Adopts() || h.life.validity == 0 {
 		return
@@ -138,21 +138,20 @@ func (h *Hold) releaseReplaced() {
 	}
 }
 
-// releaseUnasked is sendRelease where the holder has not asked for it. The caller must hold
-// h.mu.
+// releaseUnasked queues a release that the holder has not asked for, except with UnlockOnly.
+// The caller must hold h.mu.
 func (h *Hold) releaseUnasked() {
 	if !h.opts.UnlockOnly {
 		h.sendRelease(true)
 	}
 }
 
-// keepRelease is until when a release is worth sending: until a key that is set now has
-// expired.
+// keepRelease returns until when to keep a release: until a key that is set now has expired.
 func (h *Hold) keepRelease() time.Time {
 	return time.Now().Add(h.claim.TTL + h.manager.cfg.Allowance(h.claim.TTL))
 }
 
-// awaitRelease waits for a quorum to confirm a release, and counts the masters that have.
+// awaitRelease waits for a quorum to confirm a release, and returns how many masters did.
 func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Instant) (ok int, p *Problem) {
 	defer ask.Done()
 	cause := ask.Wait(ctx, h.manager.AnswerTimeout(h.claim.TTL))

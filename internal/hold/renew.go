@@ -12,10 +12,10 @@ import (
 // guards it.
 type renewal struct {
 	underWay    *wire.Ask       // nil: none
-	count       int             // that succeeded
-	failed      int             // that failed since
+	count       int             // renewals that succeeded
+	failed      int             // renewals that failed since then
 	lastFailure *quorum.Failure // why the last of them failed
-	nextAt      time.Duration   // when the next starts, or the one under way has to end, on the renewer's clock
+	nextAt      time.Duration   // when the next starts, or that under way has to end, on the renewer's clock
 }
 
 // Renewed describes a decided renewal.
@@ -24,7 +24,7 @@ type Renewed struct {
 	At           drift.Instant
 	Count        int           // renewals that succeeded so far
 	Remaining    time.Duration // of the validity
-	FirstFailure bool          // after one that succeeded
+	FirstFailure bool          // the first after a success
 	Problem      *Problem      // nil: it succeeded
 }
 
@@ -36,41 +36,40 @@ const (
 	// for anything else, recovery included.
 	retryEach = 20 * time.Microsecond
 	// mostSlack is how much earlier a renewal may start so that it goes out together with
-	// others: one flush a master for all of them.
+	// others, in one flush a master.
 	mostSlack = 10 * time.Millisecond
-	// mostRenewals is how many may be under way; less where the pool's queues are short. It
-	// matters when many locks are due at once, as after a suspend, or where the masters or
-	// the machine cannot keep up. It is enough for 10,000 a second at 400 ms each. Where
-	// they can keep up, it delays other commands by a tenth of a second.
+	// mostRenewals is how many renewals may be under way, or fewer if the pool's queues are
+	// short. It matters when many locks are due at once, as after a suspend, or when the
+	// masters or the machine cannot keep up. It allows 10,000 renewals a second at 400 ms
+	// each. If all keep up, it delays other commands by a tenth of a second.
 	mostRenewals = 4096
 )
 
-// mostUnderWay is how many renewals a client may have under way. Each may leave a call in
-// the queue of a silent master, and the next ones need room beside those.
+// mostUnderWay returns how many renewals a client may have under way. Each may leave a call in
+// the queue of a silent master, and the next ones need room beside them.
 func (manager *Manager) mostUnderWay() int {
 	return min(mostRenewals, manager.cfg.Masters[0].QueueLimit()/4)
 }
 
-// patience is how long a renewal waits for a quorum: a quarter of the validity that is left,
-// or as long as other operations where that is more. A master or a machine that is slow makes
-// every answer late, and another attempt would be no sooner answered than this one. A quarter
-// leaves time for several attempts. A lost connection fails the renewal at once. The caller
-// must hold h.mu.
+// patience returns how long a renewal waits for a quorum: a quarter of the validity that is
+// left, or as long as other operations if that is more. On a slow master or machine every answer
+// is late, and another attempt would be answered no sooner than this one. A quarter leaves time
+// for several attempts. A lost connection fails the renewal at once. The caller must hold h.mu.
 func (h *Hold) patience(left time.Duration) time.Duration {
 	return min(left, max(h.manager.AnswerTimeout(h.claim.TTL), left/4))
 }
 
-// slack is the grid on which renewals of this interval start.
+// slack returns the grid on which renewals with this interval start.
 func slack(every time.Duration) time.Duration {
 	return min(mostSlack, every/32) // a third of the jitter
 }
 
-// planRenewal sets when the next renewal starts: a third of the validity (or Renewal.Every)
-// after the start of the round that the validity counts from. It is a little earlier, at
-// random, so that holds that began together are not renewed together. With less than half of
-// the validity left it starts at once. After a failure it starts as soon as a retry makes sense
-// within what is left. The caller must hold h.mu; now and instant are the same moment on two
-// clocks.
+// planRenewal sets when the next renewal starts: a third of the validity (or Options.Every) after
+// the start of the round that the validity counts from. A random part makes it a little earlier,
+// so that holds that began together are not renewed together. With less than half of the validity
+// left it starts at once. After a failure it starts after a random pause of at most a quarter of
+// what is left, or of 5 ms if that is more. The caller must hold h.mu; now and instant are the
+// same moment on two clocks.
 func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	o := h.opts
 	left := h.life.remaining(instant)
@@ -96,8 +95,7 @@ func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	h.renewal.nextAt = at
 }
 
-// nextEvent is when the renewer has to look at the hold. The caller must hold
-// h.mu.
+// nextEvent returns when the renewer has to look at the hold next. The caller must hold h.mu.
 func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration {
 	switch h.life.state {
 	case held:
@@ -122,11 +120,11 @@ func (k *renewer) look(h *Hold) {
 	h.expire(instant)
 	switch r := &h.renewal; {
 	case h.life.state != held || now < r.nextAt:
-	case r.underWay != nil: // and its time is over
+	case r.underWay != nil: // it has run out of time
 		r.underWay.Expire()
 		r.nextAt = never // until its result is known
 	case k.underWay >= k.mostUnderWay:
-		// It has to wait. The less validity is left, the sooner it is its turn again.
+		// It has to wait. The less validity is left, the sooner it tries again.
 		r.nextAt = now + retryRenewal + k.manager.cfg.Chance.N("renewal", h.life.remaining(instant)/4+1)
 	default:
 		k.underWay++
@@ -138,7 +136,7 @@ func (k *renewer) look(h *Hold) {
 	k.schedule(h, due) // does nothing for a hold that was removed
 }
 
-// replan sets the next renewal again after the clocks have differed.
+// replan sets the next renewal anew after the clocks have differed.
 func (k *renewer) replan(h *Hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// newTestHold is what is held of a client whose masters cannot be reached, with so much
-// validity left, and the moment on both clocks.
+// newTestHold returns a hold with so much validity left, of a client whose masters cannot be
+// reached, and the present moment on both clocks.
 func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Duration, instant drift.Instant) {
 	t.Helper()
 	manager := alone(t, drift.System())
@@ -24,8 +24,8 @@ func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Durat
 	return h, time.Hour + elapsed, at(elapsed)
 }
 
-// Failed renewals of many locks are tried again less often each, so that an
-// outage leaves time for recovery; but several times within what is left.
+// With many locks, each failed renewal is retried less often, so that an outage leaves time
+// for recovery. It is still retried several times within the validity that is left.
 func TestFailedRenewalsOfManyHoldsAreSpreadOut(t *testing.T) {
 	for _, test := range []struct {
 		held        int64
@@ -72,8 +72,8 @@ func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
 	}
 }
 
-// A renewal that waits for the command timeout alone fails for ever where every answer is
-// later than that; one that waits for all that is left is the last.
+// If a renewal waited only for the command timeout, it would fail whenever every answer comes
+// later. If it waited for all that is left, it would be the last one.
 func TestARenewalWaitsForAQuarterOfTheValidityThatIsLeft(t *testing.T) {
 	for _, test := range []struct{ left, want time.Duration }{
 		{20 * time.Second, 5 * time.Second},
@@ -87,7 +87,7 @@ func TestARenewalWaitsForAQuarterOfTheValidityThatIsLeft(t *testing.T) {
 	}
 }
 
-// The bounds of renewal end it: no next one is planned.
+// No renewal is planned beyond the bounds in the options.
 func TestNoRenewalIsPlannedBeyondItsBounds(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts  Options

@@ -13,7 +13,7 @@ import (
 )
 
 // A renewer looks after all holds of a client: it renews them, ends their contexts when
-// their validity runs out, and later releases what those that were lost may have left. It
+// their validity runs out, and later releases the keys that lost holds may have left. It
 // is one goroutine with one timer. The first hold starts it; Manager.Stop ends it. Holds wait
 // in a heap for their next event.
 //
@@ -38,12 +38,12 @@ type renewer struct {
 	// held is how many of holds are not lost, to be read without mu.
 	held atomic.Int64
 
-	// mu guards what follows, and the index of every hold. It is locked behind that of a
-	// hold: under it nothing else is locked, and nothing blocks.
+	// mu guards what follows, and the index of every hold. It is locked after a hold's mutex.
+	// Under it nothing else is locked, and nothing blocks.
 	mu       sync.Mutex
 	holds    schedule
 	finished []*ballot.Round // renewals that were decided
-	sleeping time.Duration   // when the goroutine will look by itself; never: when it is woken
+	sleeping time.Duration   // when the goroutine wakes by itself; never: it has to be woken
 	idle     bool            // nothing was held when it went to sleep
 	running  bool
 	closed   bool
@@ -52,7 +52,7 @@ type renewer struct {
 const (
 	renewerTick = 50 * time.Millisecond
 	never       = time.Duration(math.MaxInt64)
-	// clocksPart is the difference of the two clocks that counts.
+	// clocksPart is the difference between the two clocks from which on they differ.
 	clocksPart = 500 * time.Microsecond
 )
 
@@ -69,14 +69,14 @@ func newRenewer(manager *Manager) *renewer {
 	}
 }
 
-// now is the renewer's clock: Go's monotonic one.
+// now returns the renewer's time, which is Go's monotonic time.
 func (k *renewer) now() time.Duration { return time.Since(k.base) }
 
-// add makes a hold of an attempt that was just granted: from here on it is held, and looked
-// after. It does nothing, and reports false, when no validity is left, when the attempt is over,
-// or when the client is closed. It reads the clocks itself, since users' code may have run after
-// any reading before; Go's first, so that a pause between the two readings lets the hold be
-// looked at too early, and not too late.
+// add makes a hold of an attempt that was just granted: from here on it is held, and the renewer
+// looks after it. It does nothing, and reports false, if no validity is left, if the attempt is
+// over, or if the client is closed. It reads the clocks itself, since users' code may have run
+// after any earlier reading. It reads Go's clock first: after a pause between the two readings
+// the renewer then looks at the hold too early, and not too late.
 func (k *renewer) add(h *Hold) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +107,7 @@ func (k *renewer) add(h *Hold) bool {
 	return true
 }
 
-// remove is for a hold that needs nothing any more.
+// remove takes a hold that needs nothing any more out of the heap.
 func (k *renewer) remove(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,7 +120,7 @@ func (k *renewer) remove(h *Hold) {
 	}
 }
 
-// postpone is for a hold that was lost and is released later: look does that.
+// postpone keeps a lost hold in the heap; look releases it later.
 func (k *renewer) postpone(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +130,7 @@ func (k *renewer) postpone(h *Hold) {
 	}
 }
 
-// Decided hears of a decided renewal.
+// Decided is called when a renewal is decided.
 func (k *renewer) Decided(b *ballot.Round) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -201,8 +201,8 @@ func (k *renewer) takeFinished() []*ballot.Round {
 	return decided
 }
 
-// nextDue returns the hold whose event is due for the longest time; nil: none is due. look
-// then sets its next event, which is later than now, or removes it.
+// nextDue returns the hold whose event has been due longest; nil: none is due. look then sets
+// its next event, which is later than now, or removes it.
 func (k *renewer) nextDue(now time.Duration) *Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -231,8 +231,8 @@ func (k *renewer) lookAtAll() {
 	}
 }
 
-// sleep is how long the goroutine may sleep. With nothing held it sleeps until a hold is
-// added, but first for one idle tick: a program that locks and unlocks in a loop should not
+// sleep returns how long the goroutine may sleep. If nothing is held, it sleeps for one idle
+// tick, and then until a hold is added: a program that locks and unlocks in a loop should not
 // wake it every time.
 func (k *renewer) sleep() time.Duration {
 	now := k.now()

@@ -7,11 +7,11 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Callers that ask for a free lock in one moment may split the votes, so that nobody has it. Who
-// waits tries again anyway. A call that does not wait makes its attempt again, after a pause by
-// which the callers part.
+// Calls that contend for a free lock at the same time may split the votes, so that nobody gets
+// it. A call that waits tries again anyway. A call that does not wait repeats its attempt after
+// a random pause, which separates the calls.
 
-// pauseAfter is the pause before a failed attempt is made again; 0: it is not.
+// pauseAfter returns the pause before a failed attempt is repeated; 0: it is not.
 func (a *attempt) pauseAfter(ctx context.Context, f *quorum.Failure, elapsed time.Duration) time.Duration {
 	if a.repeats == 0 || f.Kind != quorum.Taken || f.Cause != nil || a.mayBeHeld(ctx, f, elapsed) {
 		return 0
@@ -25,9 +25,9 @@ func (a *attempt) pauseAfter(ctx context.Context, f *quorum.Failure, elapsed tim
 	return pause
 }
 
-// mayBeHeld reports whether somebody may have the lock: whether for one holder the masters that
-// name it, and those that tell nothing, are a quorum together. Where those that have refused name
-// several, it asks the others as well: the attempt was decided before they were heard.
+// mayBeHeld reports whether somebody may have the lock: whether the masters that name one holder
+// and the masters that have said nothing are together a quorum. If the refusals name several
+// holders, it asks those others too, because the attempt was decided before they answered.
 func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time.Duration) bool {
 	named, most := make(map[string]int), 0
 	silent := quorum.All(f.Total) &^ f.Agreed

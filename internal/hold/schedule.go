@@ -4,7 +4,7 @@ import "time"
 
 const notScheduled = -1
 
-// An event is when a hold has to be looked at.
+// An event says when the renewer has to look at a hold.
 type event struct {
 	due  time.Duration
 	hold *Hold
@@ -38,5 +38,5 @@ func (s *schedule) Pop() any {
 	(*s)[last].hold.index = notScheduled
 	(*s)[last] = event{}
 	*s = (*s)[:last]
-	return nil // nobody asks
+	return nil // nobody uses it
 }

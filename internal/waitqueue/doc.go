@@ -1,7 +1,7 @@
 // Package waitqueue is where the calls of one client wait for a lock that is taken.
 //
-// It owns the lines of calls in the process, the client's places in the queues at the
-// keys' pilots, and when a call tries again. It makes no attempt itself: an Attempter makes
+// It owns the local queues of calls, the client's places in the queues at the keys' pilots,
+// and the decision when a call tries again. It makes no attempt itself: an Attempter makes
 // them, and owns the handles. Only the masters decide who holds a lock. The queues are
 // only advice: if one is lost, no lock is in danger.
 //
@@ -46,16 +46,16 @@
 //	rechecking   -> acquired, seeking, inLocalQueue
 //	elsewhere    -> acquired, inLocalQueue
 //
-// From each of them the end of the context or of the client leads to ended, and so does an
+// From each state the end of the context or of the client leads to ended, and so does an
 // outage that lasts too long. However it ends, a waiter leaves its queues, and passes on the
 // calls that it has not acted on.
 //
-// A call stands in the local queue of the key that is in its way, whatever it wants. Only the
-// first of a local queue asks the masters, so a client looks once for each key, however many of
-// its calls wait. Readers have a local queue of their own beside each key's, since they wait for
-// other releases. When it is the readers' turn all of them ask all masters at once (reader.go).
+// A call waits in the local queue of a key that it could not get, whatever lock it wants. Only
+// the first of a local queue asks the masters, so a client looks once for each key, however many
+// of its calls wait. Each key has a second local queue for readers, since they wait for other
+// releases. When it is the readers' turn, all of them ask all masters at once (reader.go).
 //
-// A waiter for several keys together waits for one key that is in the way, and moves to
-// another key's local queue (set.go). So does a waiter for one of several keys, which waits for
-// one of them at a time (oneof.go).
+// A waiter for several keys together waits for one key that is held, and moves to another key's
+// local queue when that one is held instead (set.go). A waiter for one of several keys waits for
+// one of them at a time, and then moves to another (oneof.go).
 package waitqueue

@@ -1,6 +1,6 @@
 package waitqueue
 
-// Hears reports whether the master's wake-ups are heard now.
+// Hears reports whether the hub is subscribed to the master now.
 func (h *Hub) Hears(master int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A fake is the masters, the queues and the caller of one waiter, on which its states are
-// tried one by one.
+// A fake replaces the masters, the queues and the Attempter of one waiter. With it each state
+// is tested alone.
 type fake struct {
 	connected, hears bool
-	all              *quorum.Failure // what all masters say, or those beside a pilot that has granted
-	granted          bool            // by the pilot
-	turn             wire.Turn       // if it is not
-	err              error           // instead of the pilot's answer
-	look             wire.Turn       // what a pilot says of another key
-	lookErr          error           // instead
-	stillHeld        bool            // what a quorum says of the holder that the pilot names
-	checkErr         error           // what ends that question
+	all              *quorum.Failure // the answer of all masters, or of those beside a pilot that has granted
+	granted          bool            // the pilot grants the lock
+	turn             wire.Turn       // the pilot's answer if it does not
+	err              error           // instead of turn
+	look             wire.Turn       // a pilot's answer about another key
+	lookErr          error           // instead of look
+	stillHeld        bool            // a quorum still has the key of the holder that the pilot names
+	checkErr         error           // ends that question
 	together         wire.PilotAnswer
 	wants            quorum.Failure // which keys the call wants
 	did              []string
@@ -115,7 +115,7 @@ func (f *fake) LeaveReaders(pilot int, key string) { f.do("leave readers", pilot
 
 func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisecond }
 
-// noVoters never become a quorum.
+// noVoters never have a quorum.
 type noVoters struct{}
 
 func (noVoters) Begins(time.Time) <-chan struct{} { return nil }
@@ -130,7 +130,7 @@ func newRoom(cfg Config) *Room {
 	return r
 }
 
-// begun is a fake whose waiter has come first and has found its pilot.
+// begun returns a fake whose waiter is first in its local queue and has found its pilot.
 func begun(t *testing.T, want Options) *fake {
 	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &quorum.Held{Type: "none"}}}
 	f.ctx, f.cancel = context.WithCancel(t.Context())
@@ -150,14 +150,14 @@ func begun(t *testing.T, want Options) *fake {
 
 func (f *fake) pilot() int { return f.w.room.cfg.Pilots.Of(f.w.key, 0) }
 
-// subscribe has the pilot's calls heard, where they can be.
+// subscribe subscribes to the pilot's calls, if hears allows it.
 func (f *fake) subscribe() {
 	if f.hears {
 		<-f.w.listener.Subscribe(f.pilot())
 	}
 }
 
-// deafen has no pilot's calls heard.
+// deafen ends all subscriptions and lets no new one become ready.
 func (f *fake) deafen() {
 	f.hears = false
 	f.w.room.hub = NewHub([]Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", f.w.room.called)
@@ -166,10 +166,10 @@ func (f *fake) deafen() {
 
 func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }
 
-// call is one of the pilot's.
+// call makes the pilot call the client.
 func (f *fake) call() { f.w.room.called(WakeUp{Master: f.pilot(), Key: f.w.key}) }
 
-// callReaders is one of the pilot's, for readers.
+// callReaders makes the pilot call the client's readers.
 func (f *fake) callReaders() {
 	f.w.room.called(WakeUp{Master: f.pilot(), Key: ReadersPrefix + f.w.key})
 }
@@ -182,8 +182,8 @@ var (
 	anyWanted  = Options{Keys: []string{"p:a", "p:b", "p:c"}, Kind: wire.Plain}
 )
 
-// hasStayed has a call for one of several keys have waited for this one for long enough.
+// hasStayed ends the time for which the waiter stays with its key, one of several.
 func (f *fake) hasStayed() { f.w.stay = time.Now() }
 
-// freeTurn is what a pilot says of a key for which nobody waits.
+// freeTurn returns a pilot's answer about a free key for which nobody waits.
 func freeTurn() wire.Turn { return wire.Turn{First: true, Held: &quorum.Held{Type: "none"}} }

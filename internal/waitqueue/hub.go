@@ -11,10 +11,10 @@ import (
 // ChannelPrefix begins the channels; the client's id follows.
 const ChannelPrefix = "redquorum:w:1:"
 
-// ReadersPrefix begins what a message says to those that wait to read; the lock's key follows.
+// ReadersPrefix begins the messages to readers that wait; the lock's key follows.
 const ReadersPrefix = "redquorum:r:"
 
-// HubIdle is how long a subscription is kept when nobody waits.
+// HubIdle is how long a subscription is kept while no call waits.
 const HubIdle = 3 * time.Second
 
 // A Master can be subscribed to; it is a *pipeline.Pipeline.

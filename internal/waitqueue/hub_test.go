@@ -18,7 +18,7 @@ import (
 type setting struct {
 	*masters.Bubble
 	hub   *waitqueue.Hub
-	heard []string // the calls; synctest.Wait orders them
+	heard []string // the calls; synctest.Wait is between writing and reading
 }
 
 func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
@@ -35,7 +35,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
 	})
 }
 
-// publish wakes the client, and returns how many heard it.
+// publish sends a wake-up to the client, and returns how many connections received it.
 func (s *setting) publish(master int, key string) int {
 	s.T.Helper()
 	n, err := redis.Int(s.Ask(master, "PUBLISH", waitqueue.ChannelPrefix+"me", key), nil)

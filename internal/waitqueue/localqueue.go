@@ -10,48 +10,47 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// localQueues are the calls of one client that wait. Each key has one local queue, and one more
-// for those that want to read. Whatever a call wants, it stands in the local queue of one key
-// that is in its way. First come, first served, and only the first of a local queue contends
-// over the network for its key.
+// localQueues has the calls of one client that wait. Each key has one local queue, and one more
+// for readers. Whatever a call wants, it waits in the local queue of one key that it could not
+// get. The first to come is served first, and only the first of a local queue contends for its
+// key over the network.
 //
-// There is no deadlock: a call that is first for one key, but is kept out by another, moves to
-// the local queue of that other key.
+// There is no deadlock: a call that is first for one key, but is kept out by another key, moves
+// to the local queue of that other key.
 type localQueues struct {
-	waiting atomic.Int64 // calls that wait, to find none without locking
+	waiting atomic.Int64 // calls that wait; read without locking mu
 
 	// mu guards what follows. Nothing blocks under it.
 	mu    sync.Mutex
-	came  uint64 // calls that have joined until now
+	came  uint64 // calls that have joined so far
 	byKey map[string]*localQueue
-	empty chan struct{} // closed when nobody is left; nil: nobody wants to know
+	empty chan struct{} // closed when no call is left; nil: awaitNone does not wait
 }
 
-// A localQueue exists while somebody is in it.
+// A localQueue exists while a call is in it.
 type localQueue struct {
 	tickets []*ticket
-	out     outage // the first call's; only that one touches it
+	out     outage // only the first call uses it
 }
 
-// A ticket is one call's, in a local queue. What is not set once is guarded by q.mu.
+// A ticket is one call's entry in a local queue. q.mu guards the fields that change.
 type ticket struct {
 	q      *localQueues
-	number uint64 // by when it came
+	number uint64 // by order of arrival
 	key    string // of the local queue
 	// signal gets a value when the ticket becomes the first of its local queue, when the lock
 	// was released in this process, when a reader lets it in, and when the waiting is in vain.
 	signal chan struct{}
-	// calls are those of the pilots while the ticket is the first. There may be one of a key
-	// before.
+	// calls has the pilots' calls while the ticket is the first. One may be for an earlier key.
 	calls chan WakeUp
 	letIn bool            // readers get in now
 	err   *quorum.Failure // why the waiting is in vain
 }
 
-// mostCalls is how many calls are heard while the waiter does something else.
+// mostCalls is how many calls are kept while the waiter does something else.
 const mostCalls = 8
 
-// join takes the last ticket in a local queue. The caller must call leave.
+// join adds a ticket at the end of a local queue. The caller must call leave.
 func (q *localQueues) join(key string) *ticket {
 	p := &ticket{q: q, signal: make(chan struct{}, 1), calls: make(chan WakeUp, mostCalls)}
 	q.waiting.Add(1)
@@ -72,7 +71,7 @@ func (p *ticket) move(key string) {
 	p.enter(key)
 }
 
-// leave gives up the ticket. Where it was the first, the next one becomes the first.
+// leave gives up the ticket. If it was the first, the next one becomes the first.
 func (p *ticket) leave() {
 	q := p.q
 	q.mu.Lock()
@@ -125,14 +124,14 @@ func (p *ticket) wake() {
 // isFirst reports whether the ticket is the first of its local queue. The caller holds q.mu.
 func (p *ticket) isFirst() bool { return p.q.byKey[p.key].tickets[0] == p }
 
-// A standing is what has become of a ticket.
+// A standing is the present state of a ticket.
 type standing struct {
 	first bool            // of the local queue
 	letIn bool            // readers get in now; said once
 	err   *quorum.Failure // why the waiting is in vain
 }
 
-// state says what has become of the ticket.
+// state returns the ticket's standing.
 func (p *ticket) state() standing {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
@@ -141,17 +140,18 @@ func (p *ticket) state() standing {
 	return s
 }
 
-// outage counts for the first of a local queue. Only that one may use it.
+// outage returns the local queue's outage. Only the first ticket may use it.
 func (p *ticket) outage() *outage {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	return &p.q.byKey[p.key].out
 }
 
-// anybody reports whether anybody waits for anything.
+// anybody reports whether any call waits.
 func (q *localQueues) anybody() bool { return q.waiting.Load() != 0 }
 
-// awaitNone blocks until nobody is in a local queue, for limit at most. Only one goroutine may call it.
+// awaitNone blocks until no call is in a local queue, for limit at most. Only one goroutine may
+// call it.
 func (q *localQueues) awaitNone(limit time.Duration) {
 	q.mu.Lock()
 	if len(q.byKey) == 0 {
@@ -184,8 +184,8 @@ func (q *localQueues) occupied(want *Options) (key string, yes bool) {
 	return "", false
 }
 
-// unoccupied is the keys of several for which nobody waits, of one of which a call may do with.
-// For all other calls it is all keys or none.
+// unoccupied returns the keys for which no call waits, if the call wants one of several. For
+// all other calls it returns all keys or none.
 func (q *localQueues) unoccupied(want *Options) []string {
 	if !want.oneOf() {
 		if _, occupied := q.occupied(want); occupied {
@@ -204,7 +204,7 @@ func (q *localQueues) wakeFirst(key string) bool {
 }
 
 // call passes on a pilot's call to the first call that waits for the key. It reports whether
-// there is one, and whether it can hear it.
+// there is one that could take it.
 func (q *localQueues) call(c WakeUp) bool {
 	return q.withFirst(c.Key, func(p *ticket) bool {
 		select {
@@ -226,7 +226,7 @@ func (q *localQueues) withFirst(key string, f func(p *ticket) bool) bool {
 	return l != nil && f(l.tickets[0])
 }
 
-// unheard is the calls that the waiter has not heard.
+// unheard returns the pilots' calls that the waiter has not taken.
 func (p *ticket) unheard() (all []WakeUp) {
 	for {
 		select {
@@ -238,17 +238,17 @@ func (p *ticket) unheard() (all []WakeUp) {
 	}
 }
 
-// fail tells every call in p's local queue that the waiting is in vain.
+// fail tells every other call in p's local queue that the waiting is in vain.
 func (p *ticket) fail(err *quorum.Failure) {
 	p.others(func(other *ticket) { other.err = err })
 }
 
-// letOthersIn tells every call in p's local queue that readers get in now.
+// letOthersIn tells every other call in p's local queue that readers get in now.
 func (p *ticket) letOthersIn() {
 	p.others(func(other *ticket) { other.letIn = true })
 }
 
-// others does something to all others in the local queue of which p is the first, and wakes them.
+// others calls f for all other tickets in the local queue, if p is the first, and wakes them.
 func (p *ticket) others(f func(other *ticket)) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()

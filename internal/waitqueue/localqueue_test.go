@@ -52,14 +52,14 @@ func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
 
 func plain(key string) *Options { return &Options{Keys: []string{key}, Kind: wire.Plain} }
 
-// Whatever is wanted: who would wait for a key stands behind those who wait for it already,
-// and asks nobody.
+// A call for a key that other calls wait for waits behind them and asks no master, whatever kind
+// of lock it wants.
 func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 	keys := func(k *wire.Kind, keys ...string) *Options { return &Options{Keys: keys, Kind: k} }
 	for name, test := range map[string]struct {
-		waiting []string // the local queues of those who wait
+		waiting []string // the local queues of the calls that wait
 		want    *Options
-		behind  string // whom it waits; "": nobody
+		behind  string // the key for which it waits behind others; "": it does not
 	}{
 		"a key":                             {[]string{"a"}, plain("a"), "a"},
 		"another key":                       {[]string{"a"}, plain("b"), ""},
@@ -82,8 +82,8 @@ func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 	}
 }
 
-// A set that finds another key in its way is served there by when it came, but whoever has
-// begun there goes on.
+// A set that finds another key held is queued there by order of arrival, but behind the call
+// that contends there already.
 func TestACallThatMovesStandsWhereItWouldHaveStood(t *testing.T) {
 	var q localQueues
 	set := q.join("a")

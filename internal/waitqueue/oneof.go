@@ -13,20 +13,20 @@ import (
 
 // A call for one of several keys takes the plain lock of one of them. It looks at all of them,
 // and asks for those that are free (pass). Then it waits for one key, drawn at random, as a call
-// for that key does. While it stays there, it does not hear of the others. So after a while it
-// tries some of them, and waits for another one. Its places there follow from how long it has
-// waited already.
+// for that key does. While it stays there, it does not notice releases of the others. So after a
+// while it tries some of them, and waits for another one. Its places there follow from how long
+// it has waited already.
 
 const (
 	// A call stays with its first key for leastStay, and then twice as long with each.
 	leastStay = 200 * time.Millisecond
 	mostStay  = 2 * time.Second
-	// mostTried bounds the keys that a call tries between two stays, and those that are tried
+	// mostTried bounds the keys that a call tries between two stays, and those that it tries
 	// without an answer of their pilots. All calls that wait do so again and again.
 	mostTried = 16
 )
 
-// beginStay begins to count how long the waiter stays with its key, where one of several is wanted.
+// beginStay sets how long the waiter stays with its key, if one of several is wanted.
 func (w *waiter) beginStay() {
 	if w.want.oneOf() {
 		w.stay = time.Now().Add(min(leastStay<<min(w.counts.stays, 4), mostStay))
@@ -36,7 +36,7 @@ func (w *waiter) beginStay() {
 // hasStayed reports whether it has stayed for long enough.
 func (w *waiter) hasStayed() bool { return w.want.oneOf() && !time.Now().Before(w.stay) }
 
-// withinStay is a pause that does not outlast the stay.
+// withinStay shortens a pause so that it does not outlast the stay.
 func (w *waiter) withinStay(d time.Duration) time.Duration {
 	if w.want.oneOf() {
 		return min(d, time.Until(w.stay))
@@ -55,8 +55,8 @@ func (r *Room) acquireOneOf(ctx context.Context, want *Options, c Attempter) *qu
 	return r.waitAfter(ctx, want, c, key, r.pass(ctx, want, c, keys))
 }
 
-// shuffled is the keys in a random order. With the same order for all, contenders that start
-// together would meet at each key.
+// shuffled returns the keys in a random order. In the same order, calls that start together
+// would contend for each key.
 func (r *Room) shuffled(keys []string) []string {
 	keys = slices.Clone(keys)
 	r.cfg.Chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
@@ -87,7 +87,7 @@ func (w *waiter) tryOthers(ctx context.Context) event {
 	return moved
 }
 
-// A looked is what a key's pilot has said of it.
+// A looked is what a key's pilot has said of the key.
 type looked struct {
 	key    string
 	master int
@@ -95,7 +95,7 @@ type looked struct {
 	free   bool
 }
 
-// left is how long it takes until the key is free, as far as that is known.
+// left returns how long it takes until the key is free, as far as that is known.
 func (l *looked) left() time.Duration {
 	switch {
 	case l.held == nil || l.free:
@@ -177,7 +177,7 @@ func (r *Room) pass(ctx context.Context, want *Options, c Attempter, keys []stri
 	return failed
 }
 
-// soonestOf is the key that is free soonest, as far as that is known.
+// soonestOf returns the key that is free soonest, as far as that is known.
 func soonestOf(all []looked) looked {
 	return slices.MinFunc(all, func(a, b looked) int { return cmp.Compare(a.left(), b.left()) })
 }

@@ -8,14 +8,14 @@ import (
 
 // Options say what a call locks, and how it waits.
 type Options struct {
-	// Keys are as wire.Claim has them: with the prefix, sorted. Of several keys of a plain lock
-	// one is wanted.
+	// Keys are as wire.Claim has them: with the prefix, sorted. If there are several and Kind is
+	// wire.Plain, one of them is wanted.
 	Keys []string
 	Kind *wire.Kind // of lock
-	Fair bool       // nobody is to be overtaken
+	Fair bool       // the call must not overtake others
 	// Limit is how long to wait for one master at most.
 	Limit time.Duration
-	// Until is when a call that does not wait has to be over; zero: the call may wait.
+	// Until is when a call that does not wait has to end; zero: the call may wait.
 	Until time.Time
 	// Tries bounds the attempts of a call that polls; 0: as many as it takes.
 	Tries int
@@ -23,7 +23,7 @@ type Options struct {
 	Backoff func(attempt int) time.Duration
 }
 
-// key is the first key.
+// key returns the first key.
 func (w *Options) key() string {
 	return w.Keys[0]
 }
@@ -34,10 +34,10 @@ func (w *Options) isSet() bool { return w.Kind == wire.Set }
 // oneOf reports whether one of several keys is wanted.
 func (w *Options) oneOf() bool { return w.Kind == wire.Plain && len(w.Keys) > 1 }
 
-// once reports whether the call is one that does not wait.
+// once reports whether the call does not wait.
 func (w *Options) once() bool { return !w.Until.IsZero() }
 
-// left is how long to wait for one master, and no longer than the call may take.
+// left returns how long to wait for one master: no longer than the call may take.
 func (w *Options) left() time.Duration {
 	if w.once() {
 		return min(w.Limit, max(0, time.Until(w.Until)))

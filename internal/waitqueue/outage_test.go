@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// fakeVoters become a quorum when begin is called.
+// fakeVoters begin to vote as a quorum when begin is called.
 type fakeVoters struct {
 	mu     sync.Mutex // guards begins and began
 	begins chan struct{}
@@ -39,7 +39,7 @@ func (v *fakeVoters) begin() {
 	v.begins, v.began = make(chan struct{}), time.Now()
 }
 
-// inOutage has a room whose masters are no quorum, and an outage that has just begun.
+// inOutage runs a test with a room whose masters are no quorum, at the start of an outage.
 func inOutage(t *testing.T, test func(t *testing.T, r *Room, v *fakeVoters, o *outage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func inOutage(t *testing.T, test func(t *testing.T, r *Room, v *fakeVoters, o *o
 
 func noQuorum() *quorum.Failure { return &quorum.Failure{Kind: quorum.NoQuorum, Total: 2, Need: 1} }
 
-// between pauses as a call does that polls, and says for how long.
+// between pauses as a call that polls does, and returns for how long.
 func (r *Room) between(t *testing.T, o *outage, want *Options, delay time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -69,8 +69,8 @@ func (r *Room) between(t *testing.T, o *outage, want *Options, delay time.Durati
 	return time.Since(began)
 }
 
-// A pause ends when a quorum begins to vote, but not at once after an attempt: all who wait would
-// come together, and again with each connection that comes and goes.
+// A pause ends when a quorum begins to vote, but never right after an attempt: otherwise all calls
+// would try at the same moment, and again with each connection that comes and goes.
 func TestAPauseInAnOutageEndsWhenAQuorumBegins(t *testing.T) {
 	for name, test := range map[string]struct {
 		after        time.Duration
@@ -97,8 +97,8 @@ func TestAPauseInAnOutageEndsWhenAQuorumBegins(t *testing.T) {
 	}
 }
 
-// A quorum that began while the attempt was under way ends the pause behind it. One that votes, and
-// refuses, ends none.
+// A quorum that began to vote during an attempt ends the pause after it. A quorum that already
+// votes ends no pause: it may refuse the lock.
 func TestOnlyTheBeginningOfAQuorumEndsAPause(t *testing.T) {
 	inOutage(t, func(t *testing.T, r *Room, v *fakeVoters, o *outage) {
 		time.AfterFunc(10*time.Millisecond, v.begin)
@@ -144,7 +144,7 @@ func TestMastersAreWantedDuringAPauseInAnOutage(t *testing.T) {
 		if err := r.pauseBetween(o, &Options{}, time.Second, nil, sleep); !errors.Is(err, context.Canceled) || v.wanted != 0 {
 			t.Errorf("%v, and %d calls want the masters", err, v.wanted)
 		}
-		*o = outage{} // the lock is taken: it is not the masters that are waited for
+		*o = outage{} // the lock is taken: the call does not wait for masters
 		began := v.wanted
 		sleep = func(time.Duration, <-chan struct{}) error { began += v.wanted; return nil }
 		if err := r.pauseBetween(o, &Options{}, time.Second, nil, sleep); err != nil || began != 0 {
@@ -153,8 +153,8 @@ func TestMastersAreWantedDuringAPauseInAnOutage(t *testing.T) {
 	})
 }
 
-// When the time of an outage is over, the last attempt decides, and there is one more where a quorum
-// votes or began to since the one before.
+// When the time of an outage is over, the call fails. It makes one more attempt if a quorum votes
+// now, or began to vote since the last attempt.
 func TestACallIsNotRefusedForAnOutageThatHasEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit time.Duration

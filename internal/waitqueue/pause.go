@@ -21,7 +21,7 @@ const (
 	maxOutageDelay = time.Second
 )
 
-// An outage counts attempts in a row for which no quorum could be had.
+// An outage counts attempts in a row that found no quorum.
 type outage struct {
 	failures int
 	since    time.Time
@@ -30,8 +30,8 @@ type outage struct {
 }
 
 // note counts a failed attempt. It reports whether the outage has lasted for OutageWait, or will
-// not end by waiting. If its time is over, and a quorum votes or has begun to since the last attempt, one
-// more attempt is made.
+// not end by waiting. If its time is over, but a quorum votes now or began to vote since the
+// last attempt, one more attempt is made.
 func (r *Room) note(o *outage, failed *quorum.Failure) (over bool) {
 	if failed.Kind != quorum.NoQuorum {
 		*o = outage{}
@@ -52,10 +52,10 @@ func (r *Room) note(o *outage, failed *quorum.Failure) (over bool) {
 	return false
 }
 
-// pauseBetween pauses between two attempts. While there is no quorum, the masters are dialled sooner
-// meanwhile, and the pause ends soon after a quorum has begun to vote, at random: many calls may
-// wait for that. It does not end because a quorum votes: masters that do may refuse every lock.
-// sleep pauses until ready is closed. ready ends the pause where there is a quorum.
+// pauseBetween pauses between two attempts. In an outage the masters are dialled sooner meanwhile,
+// and the pause ends soon after a quorum has begun to vote, at a random moment, because many calls
+// may wait for that. A quorum that votes already does not end it: its masters may refuse every
+// lock. sleep pauses until its ready is closed. ready ends the pause if there is no outage.
 func (r *Room) pauseBetween(
 	o *outage, want *Options, delay time.Duration,
 	ready <-chan struct{}, sleep func(d time.Duration, ready <-chan struct{}) error,
@@ -98,7 +98,7 @@ func IsLasting(err error) bool {
 	return ok && !why.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
-// retryDelay is the pause after a failed attempt. It has a random part, so that calls that
+// retryDelay returns the pause after a failed attempt. It has a random part, so that calls that
 // have collided do not collide again. While there is no quorum it grows.
 func (r *Room) retryDelay(want *Options, attempt, failures int, failed *quorum.Failure) time.Duration {
 	if f := want.Backoff; f != nil {
@@ -114,7 +114,7 @@ func (r *Room) retryDelay(want *Options, attempt, failures int, failed *quorum.F
 	return delay
 }
 
-// freeAfter is how long it takes until the keys in the way have expired on enough masters
+// freeAfter returns how long it takes until the keys of others have expired on enough masters
 // for a quorum, if that is known.
 func freeAfter(failed *quorum.Failure) (time.Duration, bool) {
 	usable := failed.OK
@@ -139,7 +139,7 @@ func freeAfter(failed *quorum.Failure) (time.Duration, bool) {
 	return ttls[more-1], true
 }
 
-// freeIn is the time until the pilot's key expires, and limit at most.
+// freeIn returns the time until the pilot's key expires, limit at most.
 func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Duration {
 	if t.Held == nil || t.Held.TTL <= 0 {
 		return limit
@@ -147,7 +147,7 @@ func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Durat
 	return min(limit, afterExpiry(t.Held.TTL, random, "poll"))
 }
 
-// afterExpiry is how long to wait before asking for a key that has so much time left. left
+// afterExpiry returns how long to wait before asking for a key with so much time left. left
 // is in whole milliseconds, rounded down. In its last millisecond a key is still refused.
 func afterExpiry(left time.Duration, random *chance.Source, what string) time.Duration {
 	return left + time.Millisecond + random.N(what, 5*time.Millisecond)
@@ -158,7 +158,7 @@ func (r *Room) pause(ctx context.Context, d time.Duration, ready <-chan struct{}
 	return quorum.Pause(ctx, r.cfg.Closing, d, ready)
 }
 
-// ends reports whether an answer's error is one that ended the waiting for it.
+// ends reports whether an error ends the waiting: the context's, or the client's.
 func (r *Room) ends(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		r.cfg.Closing.Err() != nil && errors.Is(err, context.Cause(r.cfg.Closing))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// arrows are those of the table, without the ways to ended.
+// arrows returns the transitions of the table, without those to ended.
 func arrows() map[string]bool {
 	all := make(map[string]bool)
 	for from, ways := range ways {

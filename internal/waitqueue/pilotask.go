@@ -14,8 +14,8 @@ const (
 	looksPerCheck = 4
 	looksPerRest  = 8
 	// mostPause is the longest pause between two looks. Then a waiter for a key costs the masters
-	// about three commands a second. Longer pauses would make waiters that are frozen dearer: who
-	// stands behind one that is called and does not come hears of it by looking.
+	// about three commands a second. Longer pauses would delay hand-overs after a waiter froze: if
+	// a waiter that was called does not come, the one behind it finds out by looking.
 	mostPause = 500 * time.Millisecond
 )
 
@@ -25,7 +25,7 @@ type oneKey struct {
 	pilot      int
 	turn       turn
 	queued     quorum.MasterSet // masters that may have an entry of ours
-	subscribed <-chan struct{}  // closed when the pilot's calls are heard
+	subscribed <-chan struct{}  // closed when the subscription to the pilot is ready
 }
 
 // A turn is the pilot's latest answer.
@@ -39,7 +39,7 @@ func (q *oneKey) localQueue() string { return q.w.key }
 
 func (q *oneKey) ready() <-chan struct{} { return q.subscribed }
 
-// seek implements queue: the pilot has to be there, and its calls to be heard.
+// seek implements queue. It finds a pilot if there is one, and subscribes to its calls.
 func (q *oneKey) seek() event {
 	w, r := q.w, q.w.room
 	master := r.cfg.Pilots.Of(w.key, w.refusals.Masters(r.cfg.Pilots))
@@ -47,7 +47,7 @@ func (q *oneKey) seek() event {
 		return noQueue
 	}
 	ready := w.listener.Subscribe(master)
-	same := master == q.pilot && ready == q.subscribed // else calls may have been missed
+	same := master == q.pilot && ready == q.subscribed // otherwise calls may have been missed
 	q.subscribed = ready
 	switch {
 	case !isClosed(ready):
@@ -80,8 +80,8 @@ func (q *oneKey) asked(t wire.Turn, err error) event {
 	return q.judge()
 }
 
-// noted notes a turn, and whether the holder is the same as before, and a client of this library:
-// such a holder will call the next one. So will the last of readers, whichever they are.
+// noted notes a turn. It counts turns with the same holder in a row, if that is a client of this
+// library, which will call the next one. Readers count as one holder: the last one calls.
 func (q *oneKey) noted(t wire.Turn) {
 	before := q.turn.Held
 	if q.w.counts.same++; before == nil || before.Token != t.Held.Token || !wire.IsOurs(t.Held) {
@@ -90,15 +90,15 @@ func (q *oneKey) noted(t wire.Turn) {
 	q.turn.Turn = t
 }
 
-// pause is how long to sleep before the next look. It grows while somebody is sure to call.
+// pause returns how long to sleep before the next look. It grows while the holder will call.
 func (q *oneKey) pause() time.Duration {
 	random := q.w.room.cfg.Chance
 	d := minRetryDelay + random.N("poll", maxRetryDelay-minRetryDelay)
 	return q.w.withinStay(freeIn(&q.turn.Turn, random, min(d<<min(q.w.counts.same, 4), mostPause)))
 }
 
-// check implements queue. Only a quorum that has the token is an answer: masters that are silent
-// may be an outage, of which an attempt tells.
+// check implements queue. Only a quorum that has the token counts as an answer: silent masters
+// may mean an outage, which an attempt finds out.
 func (q *oneKey) check(ctx context.Context) event {
 	w := q.w
 	w.counts.looks = 0
@@ -108,7 +108,7 @@ func (q *oneKey) check(ctx context.Context) event {
 		case cause != nil:
 			return w.interrupted(cause)
 		case held:
-			return timer // and looks: its last look is old, by which it knows when the key expires
+			return timer // it looks again: its last look is too old to say when the key expires
 		}
 	}
 	return stale
@@ -121,7 +121,7 @@ func (q *oneKey) judge() event {
 		q.turn.stale = false
 		return stale
 	case q.turn.Ours && q.w.counts.collisions == 0 && !q.w.want.isSet():
-		return pilotCalls // it keeps the lock for us, as where it calls
+		return pilotCalls // it keeps the lock for us, as after a call
 	case q.turn.Ours:
 		return q.w.itsTurn()
 	default:
@@ -132,10 +132,10 @@ func (q *oneKey) judge() event {
 // mayOvertake reports whether the waiter may ask all masters before the pilot calls it.
 func (q *oneKey) mayOvertake() bool { return q.turn.First || !q.w.want.Fair }
 
-// sleep implements queue. One whom the pilot has called has the lock kept for it there,
-// and need not ask the pilot alone, unless that came to nothing the last time. A set need
-// not even then: others that its keys' pilots call ask all masters at once, and would come
-// before it each time.
+// sleep implements queue. After a call the pilot keeps the lock for this waiter, which need not
+// ask the pilot alone first, except after a collision. A set does not ask it alone even then:
+// other calls, called by the pilots of its keys, ask all masters at once, and would come first
+// each time.
 func (q *oneKey) sleep(ctx context.Context) event {
 	w := q.w
 	left := q.pause()
@@ -153,7 +153,7 @@ func (q *oneKey) sleep(ctx context.Context) event {
 		if left -= part; left <= 0 {
 			break
 		}
-		if q.seek() != found { // which asks nobody
+		if q.seek() != found { // this asks no master
 			return timer
 		}
 	}
@@ -161,7 +161,7 @@ func (q *oneKey) sleep(ctx context.Context) event {
 		return longEnough
 	}
 	most := looksPerCheck
-	if w.counts.same > 0 || w.want.oneOf() { // which begins anew with each key
+	if w.counts.same > 0 || w.want.oneOf() { // that begins anew with each key
 		most = looksPerRest
 	}
 	if w.counts.looks++; w.counts.looks >= most && q.mayOvertake() {
@@ -173,7 +173,7 @@ func (q *oneKey) sleep(ctx context.Context) event {
 // hear implements queue.
 func (q *oneKey) hear(call WakeUp) bool {
 	if call.Key != q.w.key || !q.w.state.listens() && call.Master != q.pilot {
-		q.w.room.passOn(call) // of a key or a pilot before
+		q.w.room.passOn(call) // it is for an earlier key, or from an earlier pilot
 		return false
 	}
 	return true
@@ -205,7 +205,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	}
 	f := w.attempter.Taken(q.pilot, t.Held)
 	f.Cause = cause
-	if cause == nil && w.want.isSet() && t.Held.Type != wire.LeaseType { // of which key a lease is nobody says
+	if cause == nil && w.want.isSet() && t.Held.Type != wire.LeaseType { // no answer says which key has a lease
 		q.lostTurn()
 		return w.attempted(f, false)
 	}
@@ -215,7 +215,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 // takeOthers asks the other masters for the lock that the pilot has granted.
 func (q *oneKey) takeOthers(ctx context.Context) event {
 	w := q.w
-	q.queued.Add(q.pilot) // if this fails, nobody is told of the rollback
+	q.queued.Add(q.pilot) // if this fails, the rollback calls no waiter
 	f := w.attempter.All(ctx, w.want.isSet())
 	over := w.isOver(f)
 	if w.counts.collisions++; f == nil {
@@ -227,8 +227,8 @@ func (q *oneKey) takeOthers(ctx context.Context) event {
 	return w.attempted(f, over)
 }
 
-// takeTogether implements queue. Only a call that does not know of the queue can take
-// votes from the waiter then; after that it asks the pilot first.
+// takeTogether implements queue. Only a call that does not use the queue can take votes from
+// the waiter now. After that the waiter asks the pilot first.
 func (q *oneKey) takeTogether(ctx context.Context) event {
 	w := q.w
 	if w.want.isSet() {
@@ -246,9 +246,9 @@ func (q *oneKey) takeTogether(ctx context.Context) event {
 	return e
 }
 
-// position is the call's place in the pilot's queue, as far as it knows. It may know none:
-// the pilot has named none, or has dropped it while it could not be reached. Then the place
-// follows from how long it has waited.
+// position returns the call's score in the pilot's queue, as far as it knows. It may know none:
+// the pilot has named none, or has dropped the call while the client could not be reached. Then
+// the score follows from how long it has waited.
 func (q *oneKey) position() any {
 	if q.turn.Score == "" || q.w.want.isSet() {
 		return q.w.age()
@@ -256,7 +256,7 @@ func (q *oneKey) position() any {
 	return q.turn.Score
 }
 
-// leave implements queue. A queue that has called us calls the next one.
+// leave implements queue. A pilot that has called us then calls the next client.
 func (q *oneKey) leave() {
 	r, name := q.w.room, q.w.queue.localQueue()
 	queued := q.queued

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// poll attempts until it succeeds, the tries are used up, an outage lasts too long, or
+// poll makes attempts until one succeeds, the tries are used up, an outage lasts too long, or
 // ctx or the client ends.
 func (r *Room) poll(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	var out outage
@@ -29,7 +29,7 @@ func (r *Room) poll(ctx context.Context, want *Options, c Attempter) *quorum.Fai
 		case failed == nil:
 			return nil
 		case failed.Cause != nil:
-			if last == nil { // else what was learnt before says more
+			if last == nil { // otherwise the earlier failure says more
 				last = failed
 			}
 			return endedBy(last, failed.Cause)
@@ -49,22 +49,23 @@ func (r *Room) poll(ctx context.Context, want *Options, c Attempter) *quorum.Fai
 	}
 }
 
-// yieldPolling is yieldAtPilot for a call that polls. occupied: calls of this client wait for the key.
+// yieldPolling does what yieldAtPilot does, for a call that polls. occupied: calls of this client
+// wait for the key.
 func (r *Room) yieldPolling(ctx context.Context, want *Options, c Attempter, occupied bool) *quorum.Failure {
 	switch {
 	case !occupied:
 		return r.yieldAtPilot(ctx, want, c, want.key())
 	case want.Kind == wire.Plain && r.quorumVotes():
 		return r.yieldHere(ctx, want, c)
-	case want.Kind == wire.Plain: // an outage is told as such
+	case want.Kind == wire.Plain: // an outage is reported as one
 		return nil
 	default:
 		return r.behind(c.Taken(quorum.NoPilot, nil))
 	}
 }
 
-// yieldHere is the failure of a call that leaves a key to others of this client, with what the pilot
-// says of it.
+// yieldHere returns the failure of a call that leaves a key to other calls of this client, with
+// what the pilot says of the key.
 func (r *Room) yieldHere(ctx context.Context, want *Options, c Attempter) *quorum.Failure {
 	all, cause := r.look(ctx, want, want.Keys)
 	if cause != nil {
@@ -81,11 +82,11 @@ func (r *Room) behind(failed *quorum.Failure) *quorum.Failure {
 	return failed
 }
 
-// yieldAtPilot is what comes before an attempt without a place in the queue. It returns the failure
-// of one that leaves the key to calls with a place; nil: all masters are asked next. A call that
-// asked for fairness lets those go first. So does one that does not wait, where the key was waited
-// for lately: a loop of such calls would else take most turns. key is the one to ask for where one of
-// several is wanted.
+// yieldAtPilot is called before an attempt without a place in the queue. It returns the failure of
+// a call that leaves the key to calls with a place; nil: all masters are asked next. A call that
+// asked for fairness lets those go first. A call that does not wait does so too if calls waited
+// for the key lately: a loop of such calls would otherwise take most turns. key is the one to ask
+// for if one of several is wanted.
 func (r *Room) yieldAtPilot(ctx context.Context, want *Options, c Attempter, key string) *quorum.Failure {
 	yields := want.Fair || want.once() && !want.oneOf() && r.recent.has(key) && r.quorumVotes()
 	if !yields || want.Kind != wire.Plain {
@@ -109,14 +110,14 @@ func (r *Room) yieldAtPilot(ctx context.Context, want *Options, c Attempter, key
 	}
 }
 
-// unanswered is the failure of an attempt that was cut short while it asked pilots.
+// unanswered returns the failure of an attempt that was cut short while it asked pilots.
 func (r *Room) unanswered(c Attempter, master int, cause error) *quorum.Failure {
 	failed := c.Taken(master, nil)
 	failed.Kind = quorum.NoQuorum
 	return endedBy(failed, cause)
 }
 
-// endedBy is the failure of a wait that was cut short.
+// endedBy returns the failure of a wait that was cut short.
 func endedBy(failed *quorum.Failure, cause error) *quorum.Failure {
 	failed.Cause = cause
 	return failed

@@ -6,9 +6,9 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A reader is a call that waits for a key's lock as a reader. The first of the readers' local queue
-// has the client's place among the readers that wait at the pilot. Readers do not get in
-// each other's way: when it is their turn, all of the local queue try at once.
+// A reader is a call that waits for a key's lock as a reader. The first of the readers' local
+// queue has the client's place among the readers that wait at the pilot. Readers do not exclude
+// each other: when it is their turn, all calls of the local queue try at once.
 type reader struct{ oneKey }
 
 // localQueue implements queue.
@@ -24,9 +24,9 @@ func (q *reader) ask(ctx context.Context) event {
 // hear implements queue: whichever pilot calls, it is the readers' turn.
 func (q *reader) hear(WakeUp) bool { return true }
 
-// take implements queue. The pilot need not be asked alone: readers do not take votes from
+// take implements queue. It does not ask the pilot alone, because readers do not take votes from
 // each other. The others of the local queue follow at once, unless their last turn failed: then
-// they follow when the first is in.
+// they follow when the first has the lock.
 func (q *reader) take(ctx context.Context, _ bool) event {
 	w := q.w
 	if w.counts.collisions == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// behindOne has a reader stand behind another one, which has let it in.
+// behindOne puts a reader behind another one, which has let it in.
 func (f *fake) behindOne() {
 	f.w.ticket.leave()
 	first := f.w.room.localQueues.join(f.w.queue.localQueue())
@@ -17,8 +17,8 @@ func (f *fake) behindOne() {
 	first.letOthersIn()
 }
 
-// Readers do not get in each other's way. So all of a local queue try when it is their turn, and not
-// one after the other. While their turns come to nothing, the first tries alone.
+// Readers do not exclude each other. So when it is their turn, all of a local queue try at once,
+// not one after the other. After a turn without success, the first tries alone.
 func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
 	for name, test := range map[string]struct {
 		from       state

@@ -13,7 +13,7 @@ import (
 // may share an entry, and a wrong hint costs a round trip. It is safe for concurrent use.
 type recent struct {
 	since   time.Time
-	entries [256]atomic.Int64 // until when, in ns since since; 0: not
+	entries [256]atomic.Int64 // until when each is remembered, in ns after since; 0: not
 }
 
 // recentFor is how long recent remembers a key.
@@ -23,13 +23,13 @@ func (r *recent) entry(key string) *atomic.Int64 {
 	return &r.entries[chance.Mix(chance.HashText(key))%uint64(len(r.entries))]
 }
 
-// has reports whether the key was waited for lately.
+// has reports whether calls waited for the key lately.
 func (r *recent) has(key string) bool {
 	until := r.entry(key).Load()
 	return until != 0 && int64(time.Since(r.since)) < until
 }
 
-// note says whether the key had to be waited for.
+// note notes whether a call had to wait for the key.
 func (r *recent) note(key string, waited bool) {
 	until := int64(0)
 	if waited {
@@ -38,7 +38,7 @@ func (r *recent) note(key string, waited bool) {
 	r.entry(key).Store(until)
 }
 
-// among is the key that a call waits for: of several the first that was waited for lately.
+// among returns the key to wait for: the first that calls waited for lately, or the first of all.
 func (r *recent) among(w *Options) (key string, lately bool) {
 	for _, k := range w.Keys {
 		if r.has(k) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Masters are a client's masters.
+// Masters returns a client's masters as the room uses them.
 func Masters[M Master](masters []M) []Master {
 	all := make([]Master, len(masters))
 	for i, m := range masters {
@@ -19,7 +19,7 @@ func Masters[M Master](masters []M) []Master {
 	return all
 }
 
-// Queues are the queues of keys, at their pilots. *wire.Wire has them.
+// Queues gives access to the queues at the keys' pilots. *wire.Wire implements it.
 type Queues interface {
 	WaitAt(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
 	LeaveQueue(pilot int, key string)
@@ -30,13 +30,13 @@ type Queues interface {
 	Patience(master int, most time.Duration) time.Duration
 }
 
-// Voters say when a quorum votes. *voters.Monitor does.
+// Voters says when a quorum begins to vote. *voters.Monitor implements it.
 type Voters interface {
 	Begins(since time.Time) <-chan struct{}
 	AddWaiting(n int)
 }
 
-// Config is what a client's calls have in common.
+// Config has what all calls of a client share.
 type Config struct {
 	Masters []Master
 	Need    int // masters that make a quorum
@@ -62,23 +62,23 @@ type Room struct {
 	hub         *Hub // listens to the pilots' calls
 }
 
-// Init makes the room in place, without any connection: cfg.Queues may know it already, as the
-// one that hears of releases.
+// Init makes the room in place, without any connection. cfg.Queues may know the room already, as
+// its wire.Successors.
 func (r *Room) Init(cfg Config) {
 	r.cfg, r.recent.since = cfg, time.Now()
 	r.hub = NewHub(cfg.Masters, cfg.ID, r.called)
 }
 
 // AwaitLeave blocks until all calls that wait have left the queues of the pilots, for limit at
-// most. Closing has to be done, so they leave at once. Then what tells the pilots so is queued,
-// but it need not have been sent. Only one goroutine may call it.
+// most. Closing has to be done, so that they leave at once. The commands for that are then
+// queued, but perhaps not sent. Only one goroutine may call it.
 func (r *Room) AwaitLeave(limit time.Duration) { r.localQueues.awaitNone(limit) }
 
 // Close ends the subscriptions and waits for them. Closing has to be done. It may be called
 // more than once.
 func (r *Room) Close() { r.hub.Close() }
 
-// Waiting is how many calls wait.
+// Waiting returns how many calls wait.
 func (r *Room) Waiting() int { return int(r.localQueues.waiting.Load()) }
 
 // Acquire acquires what the call wants. It blocks until that is done, until an outage has
@@ -98,7 +98,7 @@ func (r *Room) Acquire(ctx context.Context, want *Options, c Attempter) *quorum.
 	if want.Kind == wire.Reader { // it takes no votes from the client whose turn it is: writers that wait keep it out
 		lately = false
 	}
-	// Not if an attempt would mostly fail, and not if the call must not overtake others.
+	// The call waits at once if an attempt would mostly fail, or if it must not overtake others.
 	pilotFirst := lately || want.Fair && want.Kind != wire.Plain
 	behind, occupied := r.localQueues.occupied(want)
 	if occupied {
@@ -114,7 +114,7 @@ func (r *Room) Acquire(ctx context.Context, want *Options, c Attempter) *quorum.
 	return r.waitAfter(ctx, want, c, key, failed)
 }
 
-// waitAfter waits where a first attempt without a place has failed.
+// waitAfter reports a first attempt without a place in the queue, and waits if it has failed.
 func (r *Room) waitAfter(
 	ctx context.Context, want *Options, c Attempter, key string, failed *quorum.Failure,
 ) *quorum.Failure {
@@ -133,8 +133,8 @@ func (r *Room) waitAfter(
 // AnybodyWaits implements wire.Successors.
 func (r *Room) AnybodyWaits() bool { return r.localQueues.anybody() }
 
-// Released implements wire.Successors. When another client was told, those who wait here
-// wait on, or else one process would starve the others.
+// Released implements wire.Successors. If another client was called, the calls here wait on:
+// otherwise one process would starve the others.
 func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	switch to {
 	case wire.AnotherClient: // the next call here has to come after that client
@@ -165,6 +165,6 @@ func (r *Room) passOn(c WakeUp) {
 	r.cfg.Queues.LeaveQueue(c.Master, c.Key)
 }
 
-// quorumVotes reports whether a quorum of the masters is there. Otherwise a pilot's word that a
-// key is taken would hide an outage.
+// quorumVotes reports whether a quorum of the masters may vote. Without one, a pilot's answer that
+// a key is taken would hide an outage.
 func (r *Room) quorumVotes() bool { return r.cfg.Pilots.Voting() >= r.cfg.Need }

@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A release wakes a waiter of this process only where no other client was told. A call
-// that nobody here waits for goes back to the queue.
+// A release wakes a waiter of this process only if no other client was called. A pilot's call
+// for which nobody waits here goes on to the next client in the queue.
 func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		to     wire.Successor
@@ -39,7 +39,7 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 			reader := r.localQueues.join(ReadersPrefix + "key")
 			defer reader.leave()
 			r.Released(0, "key", test.to)
-			// Readers that queue at no pilot are woken where nobody else is.
+			// Readers that queue at no pilot are woken if no other waiter is woken.
 			if woken := len(reader.signal) == 1; woken != (test.to == wire.Nobody && !test.woken) {
 				t.Errorf("the reader is woken: %v", woken)
 			}
@@ -83,7 +83,7 @@ func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 	})
 }
 
-// A set waits for the key that is in the way on most masters.
+// A set waits for the key that is held on most masters.
 func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	}
 }
 
-// Who leaves was called, and did not act on it: the next client is.
+// If a waiter was called and leaves without acting on the call, the next client is called.
 func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
 	for name, want := range map[string]Options{"one key": oneWanted, "a reader": readWanted} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
 	}
 }
 
-// A set that stands behind a call for one of its keys is told the outage as its own.
+// If a set waits behind a call for one of its keys, an outage of that call is reported for the set.
 func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begun(t, setWanted)
@@ -150,7 +150,7 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 	})
 }
 
-// The first attempt of a call is cut off. What the call is told depends on why it had not made one before.
+// If a call's first attempt is cut off, its failure depends on why it had made none before.
 func TestACallThatStoodBehindOthersIsToldThatTheLockWasTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		behind, votes bool
@@ -202,7 +202,7 @@ func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
 	}
 }
 
-// free is a caller of locks that nobody holds.
+// free is an Attempter for locks that nobody holds.
 type free struct{ Attempter }
 
 func (free) All(context.Context, bool) *quorum.Failure { return nil }

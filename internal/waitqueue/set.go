@@ -7,10 +7,10 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A call for several keys together waits for one key that is in the way, in that key's local queue
-// and at that key's pilot. If another key is in the way when its turn comes, it passes the
-// turn on and waits for that other key. Its places there follow from how long it has waited
-// already. So it never keeps a key from others while it waits for another one.
+// A call for several keys together waits for one key that is held, in that key's local queue and
+// at that key's pilot. If another key is held when its turn comes, it passes the turn on and
+// waits for that other key. Its places there follow from how long it has waited already. So it
+// never keeps a key from other calls while it waits for another one.
 
 // follow makes a call for several keys wait for the key that kept it out on most masters, as
 // far as the failure tells. It reports whether that is another key than before.
@@ -46,8 +46,8 @@ func (w *waiter) moveTo(key string) bool {
 	return true
 }
 
-// lostTurn notes a turn without success: the pilot has told which key was in the way. The set
-// has no place in that key's queue.
+// lostTurn notes a turn without success: the pilot has named the key that is held. The set has
+// no place in that key's queue.
 func (q *oneKey) lostTurn() {
 	w := q.w
 	q.turn.stale = q.turn.stale && w.room.cfg.Prefix+q.turn.Held.Key == w.key
@@ -55,15 +55,15 @@ func (q *oneKey) lostTurn() {
 }
 
 // takeSetTogether asks all masters after the pilot of one key has called: it keeps that key
-// for the set. If another key is in the way, the masters say which, and the turn is lost. If
-// the pilot grants all keys but the quorum does not, others have taken votes from the set:
+// for the set. If another key is held, the masters say which, and the turn is lost. If the
+// pilot grants all keys but there is no quorum, other calls have taken votes from the set:
 // that is a collision.
 func (q *oneKey) takeSetTogether(ctx context.Context) event {
 	w := q.w
 	if cause := w.pauseAfterLosses(ctx); cause != nil {
 		return w.interrupted(cause)
 	}
-	q.queued.Add(q.pilot) // the grant leaves it there
+	q.queued.Add(q.pilot) // the grant does not remove the entry there
 	f := w.attempter.All(ctx, true)
 	over := w.isOver(f)
 	switch {

@@ -13,11 +13,11 @@ type waking uint8
 // Wakings.
 const (
 	byTimer   waking = iota // or the subscription became ready
-	byRelease               // in this process
-	byPilot                 // it has called
+	byRelease               // a release in this process
+	byPilot                 // the pilot has called
 )
 
-// pausing tells of a pause.
+// pausing reports and counts a pause.
 func (w *waiter) pausing(d time.Duration) {
 	if w.last != nil {
 		w.attempter.Pausing(w.counts.attempts, d, w.last)
@@ -36,8 +36,8 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 			w.counts.losses = 0
 		}
 	}()
-	// In this order: a select would choose at random, and what it left would cut the next
-	// pause short.
+	// The order matters: a select would choose at random, and a wake-up that it left would cut
+	// the next pause short.
 	if cause := quorum.Interrupted(ctx, w.room.cfg.Closing); cause != nil {
 		return byTimer, cause
 	}
@@ -66,7 +66,7 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 	}
 }
 
-// heard says what the waiter has been told until now.
+// heard returns what has already woken the waiter, without waiting.
 func (w *waiter) heard() waking {
 	select {
 	case <-w.ticket.signal:

@@ -14,8 +14,8 @@ import (
 
 var errOver = errors.New("the client has ended")
 
-// newSleeper is a waiter with nobody before it and no master to ask, and what ends its
-// client.
+// newSleeper returns a waiter that is first and has no master to ask, and the function that ends
+// its client.
 func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
 	r := newRoom(Config{Closing: life})
@@ -24,8 +24,8 @@ func newSleeper() (*waiter, context.CancelCauseFunc) {
 	return w, end
 }
 
-// A select would choose between the wake-up and the end of such a pause, and what it left
-// would end the next one.
+// A select would choose at random between the wake-up and the end of such a pause. If it left
+// the wake-up, that would end the next pause.
 func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
@@ -70,10 +70,10 @@ func TestThePilotIsAskedAgainWhenItsKeyExpires(t *testing.T) {
 	}
 }
 
-// Pauses grow only while a holder is there who will call: the same client of this library.
+// Pauses grow only while the same client of this library holds the lock: it will call.
 func TestPausesBetweenLooksGrowWhileTheSameHolderWillCall(t *testing.T) {
 	const a, b = "host:a:0123456789abcdef0123456789abcdef", "host:b:0123456789abcdef0123456789abcdef"
-	const readers = "readers" // stands for them
+	const readers = "readers" // means several readers
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name        string

@@ -1,23 +1,23 @@
 package waitqueue
 
-// A state is where a call that waits stands. doc.go has the picture; a test compares it
+// A state says what a waiting call does now. doc.go shows the transitions; a test compares it
 // with the table below.
 type state uint8
 
 // States.
 const (
-	inLocalQueue state = iota // others of this client wait longer for the same
-	following                 // a reader: readers get in now, and it asks all masters as they do
-	probing                   // the key was waited for lately: asks the pilot for the lock before anything else
-	seeking                   // chooses a pilot, and has its calls heard
-	unsubscribed              // the pilot's calls are not heard yet: pauses, then asks all masters
+	inLocalQueue state = iota // other calls of this client have waited longer for the key
+	following                 // a reader: readers get in now, so it asks all masters too
+	probing                   // calls waited for the key lately: asks the pilot for the lock first
+	seeking                   // chooses a pilot, and subscribes to its calls
+	unsubscribed              // has no subscription to the pilot yet: pauses, then asks all masters
 	polling                   // there is no queue to wait in: pauses, then asks all masters
-	asking                    // asks the pilot where it stands in the queue
-	placed                    // the pilot has refused the lock, and said where it stands
+	asking                    // asks the pilot for its place in the queue
+	placed                    // the pilot has refused the lock, and named its place
 	queued                    // sleeps in the queue
 	signaled                  // the pilot has called: asks it and the others together
 	myTurn                    // the lock seems to be free: asks the pilot alone, then the others
-	backoff                   // its turn again after collisions: pauses
+	backoff                   // it is its turn after collisions: pauses
 	checking                  // asks all masters whether they have the holder's token that the pilot has
 	rechecking                // the pilot's key may be stale: asks all masters for the lock
 	elsewhere                 // one of several keys is wanted: tries others, and goes to wait for another
@@ -30,35 +30,35 @@ type event uint8
 
 // Events.
 const (
-	cameFirst      event = iota // nobody of this client waits longer
-	cameFirstAgain              // the same, and the key was waited for lately
-	readersGetIn                // the first of the readers' local queue says so
+	cameFirst      event = iota // no call of this client has waited longer
+	cameFirstAgain              // the same, and calls waited for the key lately
+	readersGetIn                // the first of the readers' local queue lets the others in
 
 	found        // the pilot is there, as before
-	foundAnother // another master is the pilot now, or its calls were not heard for a while
+	foundAnother // another master is the pilot now, or its calls may have been missed
 	noQueue      // no pilot is there, or no quorum
-	unheard      // a pilot is there, and its calls are not heard yet
-	subscribed   // they are now
+	unheard      // a pilot is there, but the subscription is not ready
+	subscribed   // the subscription is ready
 
 	silent    // the pilot did not answer, or refused its queue
 	behind    // others are before it, or the lock is held
 	ours      // the lock is free, and it is this waiter's turn
 	oursAgain // the same, after collisions
-	stale     // the pilot's key is that of a holder who has let go, or may be
+	stale     // the pilot may still have the key of a holder that has released it
 
-	timer      // nobody woke it
-	overdue    // nobody woke it, for so many times in a row
-	released   // somebody gave the lock back
-	pilotCalls // the pilot says so, and keeps the lock for it
-	longEnough // it has waited for this key, of several, for as long as it stays
+	timer      // no call woke it
+	overdue    // no call woke it, so many times in a row
+	released   // the lock was released
+	pilotCalls // the pilot calls, and keeps the lock for it
+	longEnough // one of several keys: it has waited long enough for this one
 	pauseOver  //
 
-	won         // the lock
-	failed      // an attempt failed, and nothing was learnt of the queue
-	moved       // an attempt failed, and it goes on with another key
-	refused     // an attempt failed at the pilot, which said where the waiter stands
+	won         // the lock is acquired
+	failed      // an attempt failed without news of the queue
+	moved       // it goes on with another key
+	refused     // an attempt failed, and the pilot named the waiter's place
 	interrupted // the context, or the client, has ended
-	inVain      // no quorum could be had for too long
+	inVain      // there was no quorum for too long
 )
 
 // ways are the transitions. From each state interrupted and inVain lead to ended, and
@@ -83,7 +83,7 @@ var ways = [...]map[event]state{
 	elsewhere:  {moved: inLocalQueue},
 }
 
-// after is the state that follows.
+// after returns the state that follows.
 func (s state) after(e event) state {
 	switch e {
 	case won:
@@ -94,9 +94,8 @@ func (s state) after(e event) state {
 	if next, ok := ways[s][e]; ok {
 		return next
 	}
-	return seeking // which finds out everything anew; no state's action comes to this
+	return seeking // it finds out everything anew; no action leads to this
 }
 
-// listens reports whether the call of any master for the key wakes the waiter: there is no
-// queue in which it would be called again.
+// listens reports whether a call of any master wakes the waiter: no queue would call it again.
 func (s state) listens() bool { return s == polling || s == unsubscribed }

@@ -22,10 +22,10 @@ var stateNames = [...]string{
 	signaled: "signaled", myTurn: "myTurn", backoff: "backoff", checking: "checking", rechecking: "rechecking", elsewhere: "elsewhere", acquired: "acquired", ended: "ended",
 }
 
-// String is the state's name for people.
+// String returns the state's name.
 func (s state) String() string { return stateNames[s] }
 
-// steps are the transitions: from a state, in a situation, to a state by some actions.
+// steps has the transitions: from a state, in a situation, to a state by some actions.
 var steps = []struct {
 	from      state
 	situation string
@@ -162,8 +162,8 @@ var steps = []struct {
 	{rechecking, "the lock is free", nil, nil, acquired, "all"},
 }
 
-// takenBy is the failure of an attempt that some masters have granted, and that a
-// key was in the way of.
+// takenBy returns the failure of an attempt that some masters have granted, because another
+// client holds a key.
 func takenBy(agreed quorum.MasterSet, key string) *quorum.Failure {
 	f := taken()
 	f.Agreed, f.Parts = agreed, []quorum.Part{{Held: &quorum.Held{Type: "string", Key: key}}}
@@ -172,7 +172,7 @@ func takenBy(agreed quorum.MasterSet, key string) *quorum.Failure {
 
 func heldBy(token string) *quorum.Held { return &quorum.Held{Token: token, Type: "string"} }
 
-// A pilot that could not be reached is asked again as soon as it is connected; one that
+// A pilot that could not be reached is asked again as soon as it is connected. A pilot that
 // refuses its queue is passed over for a second.
 func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 	for _, test := range []struct {
@@ -207,8 +207,8 @@ func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 	}
 }
 
-// A pilot that refuses for the holder who has let go is doubted; one that names another is
-// not.
+// If a pilot refuses and names the holder that has released, the waiter asks all masters. If it
+// names another holder, the waiter does not.
 func TestAPilotIsDoubtedThatStillHasTheKeyOfTheLastHolder(t *testing.T) {
 	for token, want := range map[string]state{"before": rechecking, "another": queued, "": queued} {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,8 +279,8 @@ func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
 	}
 }
 
-// A set that was called and lost its votes to others pauses before it asks the pilot by
-// itself; one that met a key which was taken does not.
+// A set that was called and lost votes to other calls pauses before its next turn. A set that
+// met a key that was taken does not.
 func TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn(t *testing.T) {
 	for agreed, want := range map[quorum.MasterSet]state{0: myTurn, 1: backoff} {
 		synctest.Test(t, func(t *testing.T) {

@@ -24,27 +24,27 @@ type waiter struct {
 	queue     queue
 
 	state    state
-	key      string // the key that it waits for; of a set the one that is in the way, of several one
-	again    bool   // that key was waited for lately
-	behind   bool   // calls of this client came first, and knew of no outage
+	key      string // the key that it waits for: one of the keys that it wants
+	again    bool   // calls waited for that key lately
+	behind   bool   // calls of this client came first, and met no outage
 	ticket   *ticket
-	listener *Subscribed // since it came first for the first time
+	listener *Subscribed // set when it came first for the first time
 	since    time.Time   // when it came first for the first time
-	stay     time.Time   // until when it waits for this key, where one of several is wanted
+	stay     time.Time   // until when it waits for this key, if one of several is wanted
 
-	before   outage          // of the attempt that was made before the waiting
-	out      *outage         // shared with those who wait behind
+	before   outage          // of attempts that it made before it was first in this queue
+	out      *outage         // shared with the calls behind it
 	last     *quorum.Failure // of the last attempt, with what the pilot said since; the call returns it
-	refusals quorum.Refusals // of a queue, to this call
+	refusals quorum.Refusals // masters that refused this call a queue
 	counts   counts
 }
 
-// counts is what a waiter counts.
+// counts has a waiter's counters.
 type counts struct {
 	attempts   int
 	pauses     int // pauses that it had to make
-	looks      int // at pilots, since all masters were asked
-	same       int // looks in a row that found the same holder, who will call the next one
+	looks      int // at pilots since it last asked all masters
+	same       int // looks in a row that found the same holder, which will call the next one
 	collisions int // attempts in a row that failed after the pilot's grant
 	losses     int // turns of a set without success, in a row
 	stays      int // keys that it has waited for, of several
@@ -53,11 +53,11 @@ type counts struct {
 // A queue is how a waiter uses the queue of its key: that of writers, or that of readers. What
 // it does in a state is a method that returns the event.
 type queue interface {
-	// localQueue is the name of the local queue in which it stands; pilots call it by that.
+	// localQueue returns the name of its local queue, which pilots use in their calls.
 	localQueue() string
 	// seek chooses a pilot.
 	seek() event
-	// ask asks where the waiter stands, and keeps its place.
+	// ask asks the pilot for the waiter's place, and keeps it.
 	ask(ctx context.Context) event
 	// check asks all masters whether the holder that the pilot names may be gone.
 	check(ctx context.Context) event
@@ -65,14 +65,14 @@ type queue interface {
 	judge() event
 	// sleep waits to be called.
 	sleep(ctx context.Context) event
-	// take asks a pilot alone for the lock, and then the others. onlyFirst: the pilot grants
+	// take asks the pilot alone for the lock, and then the others. onlyFirst: the pilot grants
 	// it only if nobody else is first.
 	take(ctx context.Context, onlyFirst bool) event
 	// takeTogether asks the pilot and the others at once.
 	takeTogether(ctx context.Context) event
 	// hear notes a pilot's call, and reports whether the waiter has to wake for it.
 	hear(call WakeUp) bool
-	// ready is closed when the subscription to the pilot's calls is there; nil: there is
+	// ready is closed when the subscription to the pilot's calls is ready; nil: there is
 	// nothing to wait for.
 	ready() <-chan struct{}
 	// leave gives up all places at pilots. It passes on the calls on which the waiter has not
@@ -177,8 +177,7 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 	}
 }
 
-// ownOf is the failure of a call that stood before this one, as this one's: it may want
-// other keys.
+// ownOf returns the failure of a call before this one with this call's keys, which may differ.
 func (w *waiter) ownOf(f *quorum.Failure) *quorum.Failure {
 	mine, own := w.attempter.Taken(quorum.NoPilot, nil), *f
 	own.Key, own.Others = mine.Key, mine.Others
@@ -219,7 +218,7 @@ func (w *waiter) tryAll(ctx context.Context) event {
 	return w.attempted(failed, w.isOver(failed))
 }
 
-// tryBlind pauses, and asks all masters, while there is no queue to wait in.
+// tryPolling pauses and then asks all masters, while there is no queue to wait in.
 func (w *waiter) tryPolling(ctx context.Context) event {
 	if w.hasStayed() {
 		return longEnough
@@ -271,7 +270,7 @@ func (w *waiter) attempted(f *quorum.Failure, over bool) event {
 	case f == nil:
 		return won
 	case f.Cause != nil:
-		// Else what was learnt before says more, or that others had the lock until its turn came.
+		// Otherwise an earlier failure says more, or that calls of this client came first.
 		if w.last == nil && !(w.behind && w.room.quorumVotes()) {
 			w.last = f
 		}
@@ -288,7 +287,7 @@ func (w *waiter) attempted(f *quorum.Failure, over bool) event {
 	}
 }
 
-// attemptedAt is attempted where the pilot has said what stands in the way.
+// attemptedAt does the same after the pilot has answered with a turn.
 func (w *waiter) attemptedAt(f *quorum.Failure, over bool) event {
 	if e := w.attempted(f, over); e != failed {
 		return e
@@ -296,8 +295,8 @@ func (w *waiter) attemptedAt(f *quorum.Failure, over bool) event {
 	return refused
 }
 
-// together acts on the result of an attempt at the pilot of a key and at the others at once.
-// heard: the pilot has said where the waiter stands.
+// together acts on the result of an attempt that asked a key's pilot and the others at once.
+// heard: the pilot has answered with a turn.
 func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *quorum.Failure) (e event, heard bool) {
 	over := w.isOver(f)
 	switch {
@@ -342,7 +341,7 @@ func (w *waiter) interrupted(cause error) event {
 	return interrupted
 }
 
-// note notes a key's pilot's answer, if there is one. cause is what ended the waiting.
+// note notes the answer of a key's pilot, if there is one. cause is what ended the waiting.
 func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bool, cause error) {
 	switch {
 	case err == nil:
@@ -361,7 +360,7 @@ func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bo
 }
 
 // learn adds what a pilot says of the holder to the failure of the last attempt. It makes a
-// copy: others may have that failure already.
+// copy, because other calls may have that failure already.
 func (w *waiter) learn(master int, key string, held *quorum.Held) {
 	if held.Type == "none" || held.Type == wire.CalledType || w.last != nil && w.last.Kind != quorum.Taken {
 		return
@@ -381,17 +380,17 @@ func (w *waiter) learn(master int, key string, held *quorum.Held) {
 	w.last = now
 }
 
-// name is the name under which the caller knows a key.
+// name returns the caller's name for a key.
 func (r *Room) name(key string) string { return strings.TrimPrefix(key, r.cfg.Prefix) }
 
-// age is how long the call has waited. It is its score in a queue, since the masters' clocks
-// may differ.
+// age returns how long the call has waited. A queue takes this as a score, because the clocks
+// of masters may differ.
 func (w *waiter) age() any {
 	return "+" + strconv.FormatInt(time.Since(w.since).Microseconds(), 10)
 }
 
-// pauseAfterCollision pauses, so that calls that split the vote again and again get out of
-// step. Calls that do not see the same pilot can do that.
+// pauseAfterCollision pauses, so that calls that split the votes again and again get out of
+// step. Calls that see different pilots can split votes.
 func (w *waiter) pauseAfterCollision(ctx context.Context) event {
 	most := 8
 	if w.want.isSet() {
@@ -404,7 +403,7 @@ func (w *waiter) pauseAfterCollision(ctx context.Context) event {
 	return pauseOver
 }
 
-// itsTurn is the event of a turn: after collisions a pause comes first.
+// itsTurn returns the event of a turn: after collisions a pause comes first.
 func (w *waiter) itsTurn() event {
 	if w.counts.collisions < 2 {
 		return ours

@@ -43,7 +43,7 @@ func init() {
 	}
 }
 
-// needsOf returns the commands that a master needs to keep and release the claim.
+// needsOf returns the commands that a master must permit so that it keeps and releases the claim.
 func (w *Wire) needsOf(c *Claim) guard.Commands {
 	if w.scripted(c) {
 		return c.Kind.scriptedNeeds

@@ -91,13 +91,11 @@ func (q *Acquisition) All(ctx context.Context, holders bool) *quorum.Failure {
 	}
 }
 
-// begin begins another attempt.
 func (q *Acquisition) begin(ctx context.Context) attempt { return q.next().begin(ctx, q.until) }
 
-// Pilot asks only the pilot for the lock. If the pilot grants it, the attempt goes on with
-// All; if the call does anything else, the vote is given back. If it is not granted, the
-// attempt is over, and t says whose turn it is. For several keys together, t says which of
-// them is held.
+// Pilot asks only the pilot for the lock. If the pilot grants it, the attempt goes on with All;
+// if the call does anything else, the vote is given back. If it is not granted, the attempt is
+// over, and t says whose turn it is. For several keys together, t says which of them is held.
 func (q *Acquisition) Pilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
 	a := q.begin(ctx)
 	granted, t, err = a.askPilot(ctx, pilot, at)

@@ -172,7 +172,6 @@ func (a *attempt) settle(
 	return nil, settled
 }
 
-// failure returns why a decided attempt has failed.
 func (a *attempt) failure(
 	ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration,
 ) *quorum.Failure {

@@ -7,10 +7,9 @@
 // until it is released or lost. A [Handle] is one caller's share in a hold; each reentrant
 // call has its own.
 //
-// A [Manager] has what all holds of one client share, and the [renewer] that renews them.
-// A hold reports events to its [Owner]: package redlock makes traces, log lines and public
-// errors from them. This package knows only plain facts: a [Problem], a [Loss], a
-// quorum.Failure.
+// A [Manager] has what all holds of one client share, and the [renewer] that renews them. A
+// hold reports events to its [Owner]: package redlock makes traces, log lines and public errors
+// from them. This package knows only plain facts: a [Problem], a [Loss], a quorum.Failure.
 //
 // These invariants are enforced here: S2 and S3 (attempt.go), S5 (release.go, and
 // Hold.SendIfHeld), S6 (extend.go), S7 (renewer.go, life.go), S8 (fence.go), L2 (attempt.go).

@@ -13,9 +13,8 @@ import (
 // others (S8). It returns the failure of the second round; the caller then rolls back. The
 // caller also checks the validity again.
 //
-// A reader gets no new token. Its token may come from a writer whose attempt failed with
-// too few masters. Unless a quorum stores it, the next writer or reader may get a lower
-// one.
+// A reader gets no new token. Its token may come from a writer whose attempt failed with too
+// few masters. Unless a quorum stores it, the next writer or reader may get a lower one.
 func (a *attempt) settleFence(ctx context.Context, ask *wire.Ask) *quorum.Failure {
 	h := a.hold
 	given, agreeing := ask.Given(make([]uint64, 0, 16)) // on the stack

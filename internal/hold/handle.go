@@ -63,8 +63,7 @@ func (n *Handle) overNow() *Problem {
 	return n.unusable()
 }
 
-// unusable says why the handle does not hold, or nil. The caller must hold the hold's
-// mutex.
+// unusable says why the handle does not hold, or nil. The caller must hold the hold's mutex.
 func (n *Handle) unusable() *Problem {
 	if n.returned {
 		return &Problem{Unlocked: true}

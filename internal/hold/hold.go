@@ -44,8 +44,7 @@ type Options struct {
 	// Every is the time between renewals, from the start of one to the start of the
 	// next; 0: a third of the validity. Half of the validity is the most.
 	Every time.Duration
-	// MaxHold: no renewal starts later than this after the hold was acquired; 0: no
-	// bound.
+	// MaxHold: no renewal starts later than this after the hold was acquired; 0: no bound.
 	MaxHold time.Duration
 	// MaxCount bounds the number of renewals; 0: no bound.
 	MaxCount int

@@ -15,10 +15,9 @@ type Release struct {
 	Need int // masters that have to confirm it; 0: none was asked
 }
 
-// Release ends the handle, and with the last handle the hold: its context ends, nothing
-// renews it any more, and it is released on every master that may have the key. The release
-// is always sent (S5). ctx and the masters' timeout only bound the wait for a quorum to
-// confirm it.
+// Release ends the handle, and with the last handle the hold: its context ends, nothing renews
+// it any more, and it is released on every master that may have the key. The release is always
+// sent (S5). ctx and the masters' timeout only bound the wait for a quorum to confirm it.
 func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
 	h := n.hold
 	ask, end, p := n.end()

@@ -98,8 +98,7 @@ func (w *Subscribed) Leave() {
 	w.links = 0
 }
 
-// Close ends all subscriptions and waits for them. It may be called more than
-// once.
+// Close ends all subscriptions and waits for them. It may be called more than once.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -112,8 +111,7 @@ func (h *Hub) Close() {
 	h.closing.Wait()
 }
 
-// A link is the subscription to one master, from its first waiter until it is
-// idle.
+// A link is the subscription to one master, from its first waiter until it is idle.
 type link struct {
 	hub    *Hub
 	master int
@@ -134,7 +132,6 @@ func (l *link) release() {
 	}
 }
 
-// expire ends the link if it is still idle.
 func (l *link) expire() {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()

@@ -131,7 +131,6 @@ type standing struct {
 	err   *quorum.Failure // why the waiting is in vain
 }
 
-// state returns the ticket's standing.
 func (p *ticket) state() standing {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()

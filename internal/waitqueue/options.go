@@ -23,7 +23,6 @@ type Options struct {
 	Backoff func(attempt int) time.Duration
 }
 
-// key returns the first key.
 func (w *Options) key() string {
 	return w.Keys[0]
 }

@@ -70,7 +70,7 @@ func TestThePilotIsAskedAgainWhenItsKeyExpires(t *testing.T) {
 	}
 }
 
-// Pauses grow only while the same client of this library holds the lock: it will call.
+// Pauses grow only while readers or the same client of this library have the lock: they will call.
 func TestPausesBetweenLooksGrowWhileTheSameHolderWillCall(t *testing.T) {
 	const a, b = "host:a:0123456789abcdef0123456789abcdef", "host:b:0123456789abcdef0123456789abcdef"
 	const readers = "readers" // means several readers

@@ -56,7 +56,7 @@ const (
 	won         // the lock is acquired
 	failed      // an attempt failed without news of the queue
 	moved       // it goes on with another key
-	refused     // an attempt failed, and the pilot named the waiter's place
+	refused     // an attempt failed, and the pilot answered with a turn
 	interrupted // the context, or the client, has ended
 	inVain      // there was no quorum for too long
 )

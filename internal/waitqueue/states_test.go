@@ -22,7 +22,6 @@ var stateNames = [...]string{
 	signaled: "signaled", myTurn: "myTurn", backoff: "backoff", checking: "checking", rechecking: "rechecking", elsewhere: "elsewhere", acquired: "acquired", ended: "ended",
 }
 
-// String returns the state's name.
 func (s state) String() string { return stateNames[s] }
 
 // steps has the transitions: from a state, in a situation, to a state by some actions.
@@ -162,8 +161,8 @@ var steps = []struct {
 	{rechecking, "the lock is free", nil, nil, acquired, "all"},
 }
 
-// takenBy returns the failure of an attempt that some masters have granted, because another
-// client holds a key.
+// takenBy returns the failure of an attempt that some masters granted, and for which a key was
+// held by another client.
 func takenBy(agreed quorum.MasterSet, key string) *quorum.Failure {
 	f := taken()
 	f.Agreed, f.Parts = agreed, []quorum.Part{{Held: &quorum.Held{Type: "string", Key: key}}}

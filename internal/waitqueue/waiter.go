@@ -196,7 +196,6 @@ func (w *waiter) begin() {
 	w.behind = w.behind && w.out.failures == 0
 }
 
-// end ends the waiting.
 func (w *waiter) end() {
 	defer w.queue.leave()
 	if w.listener == nil {
@@ -211,7 +210,6 @@ func (w *waiter) end() {
 	}
 }
 
-// tryAll asks all masters together.
 func (w *waiter) tryAll(ctx context.Context) event {
 	w.counts.looks = 0
 	failed := w.attempter.All(ctx, true)

@@ -19,7 +19,6 @@ type fact struct {
 	state   *KeyState    // what an inspection found
 }
 
-// agreed is the answer of a master that agrees.
 var agreed = ballot.Answer{Verdict: ballot.Agreed}
 
 // heldUnknown is the holder of a key about which nobody has asked yet.

@@ -176,7 +176,6 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 	a.Round.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
 }
 
-// eval asks with a script.
 func (a *Ask) eval(s *script.Script, keys []string, skip quorum.MasterSet, keep time.Time, args ...any) {
 	a.script = s
 	a.args = s.Args(a.args[:0], keys, args...)

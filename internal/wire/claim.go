@@ -59,7 +59,6 @@ func (c *Claim) Op() Op {
 	return OpLock
 }
 
-// milliseconds returns the TTL as commands take it.
 func (c *Claim) milliseconds() int64 { return c.TTL.Milliseconds() }
 
 // id returns a number for the claim's key, for Command.Key: 0 if it has several keys.
@@ -100,7 +99,6 @@ func appendNames(dst []string, prefix string, keys []string) []string {
 // withQueue returns the keys that queue.lua takes.
 func (c *Claim) withQueue() []string { return []string{c.Keys[0], queueKey(c.Key())} }
 
-// acquireKeys returns the keys that the acquire script takes.
 func (c *Claim) acquireKeys() []string {
 	if c.Kind == Reader {
 		return []string{c.Keys[0], intentPrefix + c.Key()}

@@ -62,7 +62,7 @@ type Extension struct {
 	Live  Hold
 	Over  *quorum.Count // as in Try
 	Start drift.Instant
-	Wait  time.Duration // how long the command may take to a master
+	Wait  time.Duration // how long the command may take to reach a master
 	// Decided is called at the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Round) }
 }

@@ -42,7 +42,6 @@ func (w *Wire) AdmitReaders(key string) {
 	w.query(master, time.Now().Add(intentTTL), script.ReadersQueue, readersQuery(key), argAdmit, w.id)
 }
 
-// acquireReader asks all masters to let a reader in.
 func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 	if called {
 		a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), a.w.longest, argCalled)

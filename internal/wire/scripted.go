@@ -23,7 +23,6 @@ const (
 // argUnused fills an argument that a script does not use. argNone turns a feature off.
 var argUnused, argNone any = "0", ""
 
-// scriptedAcquire returns the script that acquires the claim.
 func (c *Claim) scriptedAcquire() *script.Script {
 	if c.Adopts() {
 		return script.GuardedAdopt

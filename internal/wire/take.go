@@ -71,7 +71,6 @@ func (w *Wire) takeArgs(at Place, args ...any) []any {
 	return append([]any{argTake, w.cfg.ID, at.Score}, args...)
 }
 
-// readTaken reads the answer to that command.
 func (w *Wire) readTaken(c *Claim, k *clockCheck, reply any) (granted bool, t Turn, err error) {
 	yes, no := reply == any("OK"), false
 	switch {

@@ -45,7 +45,7 @@ type Reason uint8
 
 // Reasons.
 const (
-	Expired     Reason = iota + 1 // its validity ran out, or a quorum has no key any more
+	Expired     Reason = iota + 1 // its validity ran out, or no quorum has the key any more
 	Taken                         // another's token is at the key
 	Unreachable                   // it could not be renewed in time
 	Closed                        // the client was closed

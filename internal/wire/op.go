@@ -12,8 +12,8 @@ const (
 	OpAdopt      // acquires a lock that was handed over
 	OpVerify     //
 	OpRelease    //
-	OpHolder     // asks those that refused who holds the key
-	OpInspect    // asks everyone
+	OpHolder     // asks who holds the key
+	OpInspect    // asks all masters what is at the key
 	OpRaise      // the second round of an acquisition with a fencing token
 )
 

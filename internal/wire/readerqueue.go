@@ -32,8 +32,8 @@ func (w *Wire) LeaveReaders(pilot int, key string) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id)
 }
 
-// AdmitReaders asks the key's pilot to call the readers that wait, if readers hold the lock
-// and no writer waits. Nobody waits for the answer.
+// AdmitReaders asks the key's pilot to call the readers that wait, if no writer holds the lock
+// or waits for it. Nobody waits for the answer.
 func (w *Wire) AdmitReaders(key string) {
 	master := w.cfg.Pilots.Of(key, 0)
 	if master == quorum.NoPilot {

@@ -11,8 +11,8 @@ import (
 // A Cause is why a master may not vote, in a word or two. It is a text, so that redlock's error has the same fields.
 type Cause = string
 
-// The causes, in order of precedence, except that NotStandalone comes behind NotConnected,
-// and Forbidden behind Unreadable.
+// The causes, in order of precedence, except that NotStandalone follows NotConnected, and
+// Forbidden follows Unreadable.
 const (
 	NotConnected  Cause = "not connected"
 	NotMaster     Cause = "not a master"               // a replica
@@ -20,43 +20,43 @@ const (
 	Duplicate     Cause = "duplicate"                  // the same server as another address, which has the vote
 	Unreadable    Cause = "INFO unreadable"            // strict: INFO does not say what has to be known
 	Unmarked      Cause = "no answer about the marker" // the marker's script has not answered
-	OffClock      Cause = "clock off"                  // strict: its clock is off ours
-	NotOurs       Cause = "marker is another's"        // what is at the marker's name is no marker
+	OffClock      Cause = "clock off"                  // strict: its clock differs too much from ours
+	NotOurs       Cause = "marker is another's"        // the marker's key holds something else
 	OtherFleet    Cause = "other configuration"        // the marker is of a fleet with another configuration
 	NoMarker      Cause = "no marker"                  // there is none; whether the fleet is new is not decided yet
-	Changed       Cause = "marker changed"             // on the living connection
+	Changed       Cause = "marker changed"             // while the connection was up
 	Quarantined   Cause = "quarantined"                // it may have forgotten locks
 	NotStandalone Cause = "not standalone"             // a member of a Redis Cluster, or a Sentinel
 	Forbidden     Cause = "command forbidden"          // the user may not run a command that locks need
 )
 
-// An AbstainError says why a master may not vote: on one line, with the value,
-// what to do, and until when, where that is known. It matches what Err does and
-// nothing else.
+// An AbstainError says why a master may not vote: on one line, with the value, what to do, and
+// until when if that is known. It matches what Err matches, and nothing else.
 type AbstainError struct {
 	Cause Cause
 	Value string // what the master says; texts of its own are quoted and cut
 	Want  string // what it should say
-	// Aliases are the other addresses of the same server, sorted; with Duplicate. With OtherFleet the
-	// masters that say so, where this one does not.
+	// With Duplicate, Aliases are the other addresses of the same server, sorted. With OtherFleet
+	// they are the masters that name the other fleet, if this one does not.
 	Aliases []string
-	// Left is how long it still may not vote, and Until the same for people, by our wall clock; with
-	// Quarantined. With NoMarker, if it is not 0, when it gets a marker of this client's settings.
+	// With Quarantined, Left is how long it still may not vote, and Until is the end by our wall
+	// clock, for people. With NoMarker, unless Left is 0, they say when it gets a marker of this
+	// client's settings.
 	Left  time.Duration
 	Until time.Time
-	// How is what made it forget, or seem to: restarted, resynced, evicted, adopted,
-	// emptied, restored, reset or forced, "" where its marker does not tell; with
-	// Quarantined; with NoMarker emptied, or "". docs/project/protocol.md says what each means.
+	// With Quarantined, How is what made it forget, or seem to: restarted, resynced, evicted,
+	// adopted, emptied, restored, reset or forced; "" if its marker does not say. With NoMarker
+	// it is emptied or "". docs/project/protocol.md explains each.
 	How string
-	// By is by how much its clock is ahead of ours, 0 where that is not known, and Ours says
-	// that most masters disagree with us in the same way; with OffClock.
+	// With OffClock, By is by how much its clock is ahead of ours, 0 if that is not known, and
+	// Ours says that most masters differ from us in the same direction.
 	By   drift.Span
 	Ours bool
-	Err  error // what went wrong, where something did
+	Err  error // what went wrong, if something did
 }
 
-// Passes reports whether time alone, or a further look by this client, may end
-// it. The others need somebody to do something, which the text names.
+// Passes reports whether time alone, or another look by this client, may end it. With all other
+// causes somebody must do something, which the text names.
 func (r *AbstainError) Passes() bool {
 	switch r.Cause {
 	case NotConnected, Unmarked, NoMarker, Changed, Quarantined:
@@ -133,14 +133,14 @@ func (r *AbstainError) Error() string {
 	}
 }
 
-// sameForAll is what to do about other settings: last what makes everybody wait.
+// sameForAll says what to do about other settings. The remedy that makes everybody wait is last.
 const sameForAll = "give all programs that lock the same keys the same settings and database, " +
 	"and unrelated ones another database; redlock init --force changes the fleet"
 
 // ifNew is what an operator can do about masters that seem to have lost their data.
 const ifNew = "if the whole fleet is new, declare it: redlock init, or Client.Init"
 
-// forgot is why it may have forgotten locks.
+// forgot says why it may have forgotten locks.
 func (r *AbstainError) forgot() string {
 	switch r.How {
 	case HowRestarted:
@@ -165,7 +165,7 @@ func (r *AbstainError) forgot() string {
 	}
 }
 
-// remedy is what ends the quarantine sooner, where something does.
+// remedy says what ends the quarantine sooner, if anything does.
 func (r *AbstainError) remedy() string {
 	if r.How == HowAdopted {
 		return "; " + ifNew

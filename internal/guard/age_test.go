@@ -44,7 +44,7 @@ func TestOnAConnectionTheAgeOfTheFirstLookGoesOnByOurClock(t *testing.T) {
 		t.Error("its quarantine does not end by our clock")
 	}
 
-	// On the next connection the smaller one counts.
+	// On the next connection the smaller age counts.
 	f.Age = f.Age.Earlier()
 	wants("on the next connection, before a look", at(8*time.Second), 9*time.Second)
 	f.Answer(aged(at(10*time.Second), 2*time.Hour, long))
@@ -75,7 +75,8 @@ func TestAnAgeIsOfItsMarkerAlone(t *testing.T) {
 			t.Errorf("%s: the age is %v (%v), want %v", name, age, ok, want)
 		}
 	}
-	// What it says of its fleet does not matter, nor answers without a marker in between.
+	// The fleet that a marker names does not matter; neither do answers without a marker in
+	// between.
 	f := healthy(config(Standard), 1, 0)
 	f.Answer(aged(at(0), time.Second, long))
 	for _, v := range []Verdict{Missing, Skewed, Conflict, Present, WrongType} {
@@ -90,7 +91,7 @@ func TestAnAgeIsOfItsMarkerAlone(t *testing.T) {
 	if age, ok := f.age(at(2 * time.Second)); !ok || age != 3*time.Second {
 		t.Errorf("the age is %v (%v), want 3s", age, ok)
 	}
-	// Without a look through Answer it is what the marker says.
+	// Without a look through Answer the age is what the marker says.
 	f = healthy(config(Standard), 1, time.Hour)
 	if age, ok := f.age(at(time.Minute)); !ok || age != time.Hour+time.Minute {
 		t.Errorf("the age is %v (%v), want an hour and a minute", age, ok)

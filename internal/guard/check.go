@@ -8,21 +8,21 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// CheckCommands end each flush that asks for votes. Their replies say whether the master is
-// still the one that was judged: the votes of the flush count only if ReadCheck makes
-// Marker.Mark of these replies. The commands change nothing.
+// CheckCommands end each flush that asks for votes. Their replies say whether the master is still
+// the one that was judged: the votes of the flush count only if ReadCheck makes Marker.Mark of
+// these replies. The commands change nothing.
 //
-// Other clients may do something between the two. But each reply shows that nothing of what it
-// reads had changed until then. So both together show it for all commands before them in the
-// flush (S1): a master does not get back what it has forgotten. One script that reads both
-// would cost the master several times as much.
+// Other clients may do something between the two. Still, each reply shows that nothing that it
+// reads had changed until then. So both together show that for all commands before them in the
+// flush (S1): a master does not get back what it has forgotten. One script that reads both would
+// cost the master several times as much.
 var CheckCommands = [...][]any{
 	{"INFO", "replication"},
 	{"HMGET", Key, "run", "since", "replid", "db"},
 }
 
-// Mark is what ReadCheck returns while the master is the one that was judged: without its history
-// where INFO said nothing of its replication.
+// Mark is what ReadCheck returns while the master is the one that was judged. It has no history
+// if INFO said nothing of the master's replication.
 func (f Facts) Mark() string {
 	m := f.Marker
 	if f.Info.Role == "" {
@@ -31,10 +31,10 @@ func (f Facts) Mark() string {
 	return m.Mark()
 }
 
-// Mark is what ReadCheck returns of a master with this marker and its history.
+// Mark is what ReadCheck returns for a master with this marker and its history.
 func (m Marker) Mark() string { return mark(m.Run, m.Since, m.Replid, m.DB) }
 
-// mark is the same only for the same values.
+// mark returns equal texts only for equal values.
 func mark(values ...string) string {
 	var b strings.Builder
 	for _, v := range values {
@@ -47,9 +47,9 @@ func mark(values ...string) string {
 
 // ReadCheck makes a mark of the marker's fields, if the replies to CheckCommands come from a
 // master whose data has the history that the marker names; otherwise the mark is "". A
-// resynchronisation copies the marker, and leaves the process and the connection as they are.
-// The error is an error reply. If INFO is not permitted, the mark is one without a history:
-// that of a master that was judged without one, and of no other.
+// resynchronisation copies the marker, and leaves the process and the connection as they are. The
+// error is an error reply. If INFO is not permitted, the mark has no history: it fits a master
+// that was judged without one, and no other.
 func ReadCheck(replies [2]any) (string, error) {
 	info, _ := replies[0].([]byte)
 	refused, _ := replies[0].(redis.Error)
@@ -75,16 +75,16 @@ func ReadCheck(replies [2]any) (string, error) {
 	return mark(fields...), nil
 }
 
-// SameCheck reports whether two replies to the first of CheckCommands are the same to
-// ReadCheck. Where the append-only file is on (Redis 7.2), or replicas are attached, INFO
-// counts what was written, and no reply is like the last one.
+// SameCheck reports whether two replies to the first of CheckCommands mean the same to ReadCheck.
+// Their bytes differ: with the append-only file on (Redis 7.2) or replicas attached, INFO counts
+// what was written.
 func SameCheck(before, now []byte) bool {
 	replid, ok := replidOf(now)
 	last, known := replidOf(before)
 	return ok && known && bytes.Equal(replid, last)
 }
 
-// replidOf is the master_replid that INFO tells of a master. ok is false for anything else.
+// replidOf is the master_replid that INFO gives for a master. ok is false for anything else.
 func replidOf(info []byte) (replid []byte, ok bool) {
 	_, rest, told := bytes.Cut(info, []byte("\nmaster_replid:"))
 	replid, _, ended := bytes.Cut(rest, []byte("\r\n"))
@@ -97,8 +97,8 @@ func notPermitted(refused redis.Error) bool {
 	return strings.HasPrefix(string(refused), "NOPERM") || strings.HasPrefix(string(refused), "ERR unknown command")
 }
 
-// NoSection reports whether a server says to INFO that it has no such section, as miniredis
-// does, whose text has no code.
+// NoSection reports whether a server answers INFO that it has no such section. miniredis does, in
+// a text without an error code.
 func NoSection(refused error) bool {
 	said := refused.Error()
 	return strings.HasPrefix(said, "section (") && strings.HasSuffix(said, ") is not supported")

@@ -19,7 +19,7 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 	}
 	right := texts(id, "1000", otherID, "0")
 	own := Marker{Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}.Mark()
-	unread := mark(id, "1000", "", "0") // is not the mark of a master whose history was judged
+	unread := mark(id, "1000", "", "0") // differs from the mark of a master whose history was judged
 	with := func(old, by string) any { return []byte(strings.Replace(info, old, by, 1)) }
 	for name, test := range map[string]struct {
 		replies [2]any
@@ -56,8 +56,8 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 	}
 }
 
-// A flush whose INFO is as before is judged by what the check made of that: so the two must
-// have the same mark, with any marker.
+// If INFO is as before, a flush is judged by the result of the last check. So both checks must
+// give the same mark, with any marker.
 func TestACheckThatSaysTheSameHasTheSameMark(t *testing.T) {
 	info := func(role, replid, offset string) []byte {
 		return []byte("# Replication\r\nrole:" + role + "\r\nconnected_slaves:1\r\nslave0:ip=::1,port=1,state=online,offset=" + offset +

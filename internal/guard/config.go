@@ -32,8 +32,7 @@ func (l Level) String() string {
 	}
 }
 
-// Config is what all clients of a fleet have in common, and this client's
-// share in the quarantine.
+// Config is what all clients of a fleet have in common, and what else the quarantine depends on.
 type Config struct {
 	Level   Level
 	MaxTTL  time.Duration // of any lock on the fleet, also of foreign clients
@@ -47,13 +46,13 @@ type Config struct {
 
 const (
 	minMaxTTL  = 20 * time.Millisecond
-	minStrict  = time.Second // with less, clocks within S are too much to ask of NTP
+	minStrict  = time.Second // with less, NTP cannot keep clocks within S
 	maxMaxTTL  = 365 * 24 * time.Hour
 	maxMasters = 1000
 	maxSkew    = 500 * time.Millisecond
 
-	// margin is for what is cut off when instants are told in milliseconds, and
-	// for a script that ran a little after it read the clock.
+	// margin covers the part of a millisecond that instants lose, and a script that ran a little
+	// after it read the clock.
 	margin = 100 * time.Millisecond
 )
 
@@ -85,17 +84,17 @@ func (c Config) Validate() error {
 // The validity is shorter by that, and by the greatest S of any lock.
 func Skew(ttl time.Duration) time.Duration { return min(maxSkew, ttl/10) }
 
-// Skew is the greatest S of any lock on the fleet, which a dial goes by.
+// Skew is the greatest S of any lock on the fleet, which the dial script allows.
 func (c Config) Skew() time.Duration { return Skew(c.MaxTTL) }
 
-// Quarantine is Q: how long a master that may have forgotten locks does not vote. After that
-// time each of these locks has expired, by the holder's clock and by any master's. In strict
-// both ends of the time are read from a clock that may be off by S, so Q is longer by that.
+// Quarantine is Q: how long a master that may have forgotten locks does not vote. After that time
+// each of these locks has expired, by the holder's clock and by any master's. In strict both ends
+// of the time are read from a clock that may be off by S, so Q is longer by that.
 //
-// With ClientSkew no client's clock is then still below a forgotten fencing token (T2),
-// whenever in its attempt the clock was read: an attempt that takes longer than its lock
-// fails, so no attempt lasts longer than MaxTTL. Q depends on no timeout, so it is the same
-// for all clients of the fleet.
+// With ClientSkew, no client's clock is below a forgotten fencing token (T2) after that time,
+// whenever in its attempt the clock was read: an attempt that takes longer than its lock fails,
+// so no attempt lasts longer than MaxTTL. Q depends on no timeout, so it is the same for all
+// clients of the fleet.
 func (c Config) Quarantine() time.Duration {
 	since := c.MaxTTL + c.ClientSkew
 	q := since + c.Drift.Allowance(since) + margin

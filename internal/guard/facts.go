@@ -15,8 +15,9 @@ type Facts struct {
 	DB     int    // number of the database of the locks
 
 	Connected bool
-	Err       error // why it is not
-	// Pending: it is being dialled, or has not answered what it was asked first, or in time.
+	Err       error // why it is not connected
+	// Pending: it is being dialled, has not answered its first questions yet, or did not answer
+	// in time. It may be up all the same.
 	Pending bool
 
 	Info    Info
@@ -24,17 +25,17 @@ type Facts struct {
 
 	// Refused is what the master refuses to this user.
 	Refused Refused
-	// NoWrites is why it took no write of a lock, whoever asks, when it was asked last: it is full,
-	// busy or cannot save, or did not answer in time. nil: it did, or it is not known. It keeps its vote: renewals
-	// and releases may pass.
+	// NoWrites is why the master took no write of a lock when it was last asked, whichever client
+	// asks: it is full, busy or cannot save, or did not answer in time. nil: it took one, or
+	// nothing is known. It keeps its vote: renewals and releases may still pass.
 	NoWrites error
 
 	// OtherList is another list of masters that clients use here.
 	OtherList OtherList
 
 	Marker    Marker // what the newest script answered; set it by Answer
-	MarkerErr error  // why none did
-	// Changed: Check has found another marker than this one since.
+	MarkerErr error  // why no script answered
+	// Changed: a check has since found another marker than this one.
 	Changed bool
 	Age     Age // of Marker; set by Answer
 
@@ -42,17 +43,19 @@ type Facts struct {
 	// connection: "0" for one of another fleet, "" for none. If it has seen one, the master is
 	// not new, whatever it says now.
 	Seen string
-	// Ours says that this marker was one of our settings.
+	// Ours says that this marker had our settings.
 	Ours bool
-	// Word is what the master has said last of its marker, also on an earlier connection: Conflict,
-	// Missing, or Same for one of our settings; None: nothing yet. Other is the marker, with Conflict.
+	// Word is what the master last said of its marker, also on an earlier connection: Conflict,
+	// Missing, or Same for one of our settings; None: nothing yet. With Conflict, Other is the
+	// marker.
 	Word  Verdict
 	Other Fields
-	// Longest is the greatest MaxTTL that any marker there has told, also on an earlier connection.
+	// Longest is the greatest MaxTTL that any marker there has named, also on an earlier
+	// connection.
 	Longest time.Duration
 
-	// missingFrom is when the first of the newest MISSING answers in a row was
-	// received; zero: the newest is another.
+	// missingFrom is when the first of the latest MISSING answers in a row was received; zero:
+	// the latest answer is another.
 	missingFrom drift.Instant
 }
 
@@ -85,7 +88,7 @@ func (f *Facts) Answer(m Marker) {
 	f.Longest = max(f.Longest, m.longest())
 }
 
-// Longest is the greatest MaxTTL that any of the masters has told.
+// Longest is the greatest MaxTTL that any of the masters has named.
 func Longest(facts []Facts) (longest time.Duration) {
 	for _, f := range facts {
 		longest = max(longest, f.Longest)
@@ -94,9 +97,10 @@ func Longest(facts []Facts) (longest time.Duration) {
 }
 
 // An Age is how long a master has remembered everything, as far as this client has seen. The
-// client counts from its first look at a marker, by its own monotonic clock. So a master's
-// clock that is set later makes no marker older. Nor does a marker that was lost and put back:
-// since moves up only, so one that is earlier than before is counted from that look on.
+// client counts from its first look at a marker, by its own monotonic clock. So a master's clock
+// that is set later makes no marker older. A marker that was lost and put back does not seem
+// older, either: since only moves up, so a marker with an earlier since counts from the look that
+// found it.
 type Age struct {
 	run, replid, since string // fields of its marker
 	connection         bool   // seen on this connection
@@ -111,7 +115,7 @@ func (a Age) Earlier() Age {
 	return a
 }
 
-// with is the age of a marker, of which this may be an earlier look.
+// with returns the age after a look that found m. The receiver may be an earlier look at m.
 func (a Age) with(m Marker) Age {
 	age, ok := m.Age(m.Clock.Received)
 	if !ok {
@@ -133,8 +137,8 @@ func (a Age) with(m Marker) Age {
 	return a
 }
 
-// restoredTo reports whether a marker of the same process and history is from before the one
-// that was seen last. An operator may have declared the fleet in the place of that one.
+// restoredTo reports whether m, of the same process and history, is older than the marker that
+// was seen last. It is false if an operator has declared the fleet in place of that marker.
 func (a Age) restoredTo(m Marker) bool {
 	before, _ := instant(a.since)
 	now, ok := instant(m.Since)
@@ -147,8 +151,8 @@ func (a Age) of(m Marker) bool {
 
 func (a Age) now(now drift.Instant) time.Duration { return a.age + now.MonotonicSub(a.at) }
 
-// Aged is since of the marker, if every lock is over that may have been taken by the settings
-// before; "": nothing is known to be.
+// Aged is since of the marker if every lock that earlier settings may have allowed has expired;
+// "" if that is not known, or no earlier MaxTTL was longer.
 func (f Facts) Aged(c Config, now drift.Instant) string {
 	if age, ok := f.age(now); ok && f.Marker.Was != "" && age >= c.quarantineAfter(duration(f.Marker.Was)) {
 		return f.Marker.Since

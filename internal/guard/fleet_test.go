@@ -37,7 +37,7 @@ func TestPlan(t *testing.T) {
 	for name, test := range map[string]struct {
 		level  Level
 		change func(facts []Facts) // of a fleet where all are empty
-		early  Step                // before the pass is over
+		early  Step                // just before the lack has been known for a second
 		final  Step
 		on     []int // at the end
 	}{
@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 			wanted(at(2*time.Second-1), test.early, test.on)
 			wanted(settledAt, test.final, test.on)
 			wanted(awayAt, test.final, test.on)
-			// While one may yet answer, nobody is adopted before the others would vote.
+			// While one may still answer, nobody is adopted before the others would vote.
 			facts[4].Pending = true
 			wanted(settledAt, test.early, test.on)
 			wanted(at(c.Quarantine()), test.early, test.on)
@@ -92,7 +92,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The script adopts no master that was seen empty for less than a second. Whoever asked it
+// The script adopts no master that was seen empty for less than a second. A client that asked it
 // sooner would ask again and again.
 func TestAShortQuarantineShortensNoWaitForAnAdoption(t *testing.T) {
 	c := config(Standard)
@@ -161,14 +161,14 @@ func later(f Facts) Facts {
 	return next
 }
 
-// This client has seen the fleet, or somebody has who has written that down.
+// This client has seen the fleet, or another has seen it and has noted that.
 func TestAFleetThatIsKnownIsNotDeclared(t *testing.T) {
 	c := config(Standard)
 	other := healthy(c, 3, 0).Marker
 	other.Verdict = Conflict
 	for name, test := range map[string]struct {
 		sees     func(f *Facts)
-		stranger bool // who waits for those that have seen a marker of their settings there
+		stranger bool // this client waits for those that have seen a marker of their settings there
 	}{
 		"a marker, seen on one of them before":          {func(f *Facts) { f.Answer(healthy(c, 3, 0).Marker); f.empty() }, false},
 		"another fleet's, seen on one of them before":   {func(f *Facts) { f.Answer(other); f.empty() }, true},
@@ -196,9 +196,9 @@ func TestAFleetThatIsKnownIsNotDeclared(t *testing.T) {
 	}
 }
 
-// What SAFETY calls a mixed fleet taken for new: some restarted empty, and the
-// rest, which remember, are the reason not to declare it. A list that is shorter or longer
-// than the fleet declares nothing either.
+// SAFETY calls this a mixed fleet taken for new: some masters restarted empty, and the rest,
+// which remember, are the reason not to declare it. A list that is shorter or longer than the
+// fleet declares nothing either.
 func TestAFleetIsDeclaredOnlyWhenAllNAreEmpty(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Where a client has no INFO the history is filled in by the first that has.
+// A client without INFO writes no history. The first client that has INFO fills it in.
 func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
 	type row struct{ field, kept, want string } // want: "+" the master's history, "" nothing
 	onEachCase(t, map[string]row{
@@ -29,7 +29,7 @@ func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
 	})
 }
 
-// By which age and for which How it does: TestReplaceableIsWhatInitReplaces.
+// TestReplaceableIsWhatInitReplaces tests the age and the values of How.
 func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
 	for name, changes := range map[string][]string{
 		"of this fleet":              nil,
@@ -62,7 +62,7 @@ func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
 	}
 }
 
-// Replaceable, by which Init asks, is what the script goes by.
+// Replaceable, by which Init decides, agrees with the script.
 func TestReplaceableIsWhatInitReplaces(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		for _, how := range []string{HowAdopted, HowDeclared, HowRestarted, HowResynced, HowReset, HowForced, ""} {

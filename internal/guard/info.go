@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Info is what INFO says that the guard needs. A field is "" where it does not
-// say, or not credibly.
+// Info is what the guard needs of INFO. A field is "" if INFO does not say it, or not credibly.
 type Info struct {
 	RunID  string // new for every process
 	Role   string // master or slave
 	Policy string // maxmemory_policy
-	Mode   string // redis_mode: standalone, cluster or sentinel; "" also where a server does not know it
+	Mode   string // redis_mode: standalone, cluster or sentinel; "" also if the server does not have it
 }
 
-// What is read of INFO. Redis' own fields are much shorter, and all of INFO is
-// a few kilobytes, more only with thousands of databases or command statistics.
+// Limits on what is read of INFO. Redis' own fields are much shorter, and all of INFO is a few
+// kilobytes, more only with thousands of databases or command statistics.
 const (
 	maxInfo  = 1 << 20 // bytes
 	maxValue = 64      // bytes
@@ -76,8 +75,8 @@ func ParseInfo(texts ...[]byte) (Info, error) {
 	return info, nil
 }
 
-// InfoField is the name by which Redis has a field of INFO. Valkey has another for
-// one of them since 8.0, unless its extended-redis-compatibility is on.
+// InfoField returns Redis' name of a field of INFO. Valkey has another name for one of them since
+// 8.0, unless its extended-redis-compatibility is on.
 func InfoField(name string) string {
 	if name == "server_mode" {
 		return "redis_mode"
@@ -85,8 +84,8 @@ func InfoField(name string) string {
 	return name
 }
 
-// credible reports whether a value is a word, as Redis' own are: it is compared,
-// sent back to the master and shown to people.
+// credible reports whether a value is one word, as Redis' own values are: it is compared, sent
+// back to the master and shown to people.
 func credible(value []byte) bool {
 	if len(value) == 0 || len(value) > maxValue {
 		return false

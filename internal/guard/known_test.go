@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// What becomes of a master that has lost its marker where somebody remembers it, and where the
-// marker comes back.
+// These tests show what happens to a master that has lost its marker if somebody remembers it, or
+// if the marker comes back.
 
 // known is the master, for a client that has seen a marker on it.
 func (m *master) known() Target {
@@ -53,7 +53,7 @@ func TestWhoHasSeenAMarkerWritesThatDownAndItStays(t *testing.T) {
 	})
 }
 
-// A client whose clock is ahead by less than a second leaves the sighting as others read it.
+// A sighting by a client whose clock is less than a second ahead stays as it is.
 func TestASightingStaysWhereClocksDifferByLessThanASecond(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
@@ -72,7 +72,7 @@ func TestASightingStaysWhereClocksDifferByLessThanASecond(t *testing.T) {
 	})
 }
 
-// A declaration may be late: it holds only for the sighting that it was decided by.
+// A declaration may be late: it is valid only for the sighting by which it was decided.
 func TestALateDeclarationDoesNothing(t *testing.T) {
 	onEachCase(t, map[string]func(m *master, c Config){
 		"declared by another and emptied": func(m *master, c Config) { m.declare(c, m.now()); m.do("FLUSHALL") },
@@ -145,7 +145,7 @@ func TestAnAdoptionSaysThatAMarkerWasKnown(t *testing.T) {
 	})
 }
 
-// Init declares what it has read, and not what was written since.
+// Init replaces only the marker that it has read, not one that was written since.
 func TestInitDeclaresOnlyTheMarkerThatItHasRead(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		since := m.time().UnixMilli()
@@ -158,8 +158,8 @@ func TestInitDeclaresOnlyTheMarkerThatItHasRead(t *testing.T) {
 	})
 }
 
-// Nothing is written where the sighting cannot be taken away: it would say later that the
-// marker was put back.
+// Nothing is written if the sighting cannot be deleted: it would later say that the marker was
+// put back.
 func TestNothingIsDeclaredWhereTheSightingMayNotBeTouched(t *testing.T) {
 	srv := redistest.Start(t, 1, redistest.Config{ACL: []string{"user limited on >secret ~" + Key + " +@all"}}).Masters[0]
 	m, limited := asUser(t, srv), asUser(t, srv)
@@ -238,7 +238,7 @@ func (m *master) putBack(c Config, changes ...string) {
 	}
 }
 
-// Only what this process says of this data.
+// A sighting counts only if it is of this process and this data, and later than the marker.
 func TestASightingOfAnotherProcessQuarantinesNoMarker(t *testing.T) {
 	onEachCase(t, map[string][]string{
 		"another process":     {"run", "another"},
@@ -254,7 +254,7 @@ func TestASightingOfAnotherProcessQuarantinesNoMarker(t *testing.T) {
 	})
 }
 
-// The clock was ahead when it was found empty. The marker is put back when it is right.
+// The master's clock was ahead when it was found empty, and is right when the marker is put back.
 func TestASightingInTheFutureIsLaterThanAMarkerThatWasPutBack(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		m.put(c)
@@ -269,7 +269,7 @@ func TestASightingInTheFutureIsLaterThanAMarkerThatWasPutBack(t *testing.T) {
 	})
 }
 
-// Else the marker would count as put back when that time comes, and take locks with it.
+// Otherwise the marker would count as put back when that time comes, and locks would be lost.
 func TestAResetMovesASightingInTheFutureToNow(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		ahead := itoa(m.time().Add(time.Minute).UnixMilli())
@@ -290,7 +290,7 @@ func (m *master) keepsSightingOf(marker Marker) {
 	}
 }
 
-// A newcomer was quicker, and the marker that it wrote says nothing of the one before.
+// A newcomer has adopted the master first, and its marker does not name the one before.
 func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		since := m.time().UnixMilli() - 500
@@ -325,7 +325,7 @@ func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
 	})
 }
 
-// What it has seen last goes with it to every look, whatever it is answered in between.
+// A client keeps the marker that it saw last for every look, whatever it is answered in between.
 func TestFactsKeepTheMarkerThatWasSeenLast(t *testing.T) {
 	var f Facts
 	for _, step := range []struct {
@@ -384,7 +384,7 @@ func TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook(t *testing.T) {
 	if why := look(declared, 3*q); why == nil {
 		t.Error("declared by what it was before")
 	}
-	// Another process or another history is another matter.
+	// A marker of another process or history does not count as put back.
 	_ = look(later, 3*q)
 	old.Replid = "another"
 	if why := look(old, 3*q); why != nil {

@@ -14,12 +14,12 @@ import (
 //go:embed list.lua
 var listSource string
 
-// List notes which list of masters is in use. Clients with lists of the same length that differ can
-// both have a quorum, and no marker tells them apart.
+// List notes on a master which list of masters is in use. Clients with different lists of the
+// same length can both have a quorum, and no marker tells them apart.
 var List = script.New("list", listSource)
 
-// ListKey is where the digest of the list stands, in the database of the locks, for listKept after
-// it was confirmed.
+// ListKey is the key of the list's digest, in the database of the locks. It expires listKept
+// after it was last written. Confirming it writes only when less than 90 s are left.
 const (
 	ListKey  = "redquorum:list"
 	listKept = 2 * time.Minute
@@ -43,11 +43,11 @@ func ListArgs(digest string, looks bool) []any {
 
 // An OtherList is another list than the client's own that is in use on a master.
 type OtherList struct {
-	Digest string        // "": there is none
-	Age    time.Duration // since when it has not been confirmed, when it was read
+	Digest string        // "": there is no other
+	Age    time.Duration // at the reading: since it was last confirmed, or up to 30 s more
 }
 
-// ReadList reads the reply of List. false: it is none.
+// ReadList reads the reply of List. ok is false if it is not one.
 func ReadList(reply any, own string) (other OtherList, ok bool) {
 	parts, _ := reply.([]any)
 	if len(parts) != 2 {

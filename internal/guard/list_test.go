@@ -24,7 +24,7 @@ func TestTheDigestOfAListIsOfItsMastersAndNotOfTheirOrder(t *testing.T) {
 	}
 }
 
-// One that is there stays for two minutes after it was last confirmed, whoever else comes.
+// A list stays for at most two minutes after it was last confirmed, whichever other client comes.
 func TestTheListOfMastersIsNotedAndAnotherIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		note := func(own string, looks bool) (OtherList, int64) {

@@ -10,35 +10,34 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Key is where a master's marker is, in the database of the locks. It is a
-// hash without expiry.
+// Key is the key of a master's marker, a hash without expiry, in the database of the locks.
 const Key = "redquorum:marker"
 
-// Sighting is where it stands since when a master without a marker is known to
-// have none, in the same database: a hash that expires after a day.
+// Sighting is the key of a hash that says since when a master is known to have no marker. It is
+// in the same database, and expires after a day.
 const Sighting = "redquorum:sighted"
 
-// Version of the marker that this package writes, its field v.
+// Version is the version of the marker that this package writes: its field v.
 const Version = "3"
 
 // A Verdict is what a script found and did.
 type Verdict uint8
 
-// The verdicts. With those up to Forced there is a marker of this fleet and of
-// this process, and its age can be told.
+// The verdicts. From Same to Forced there is a marker of this fleet and of this process, and its
+// age is known.
 const (
 	None      Verdict = iota // no script has answered yet
 	Same                     // it was as it should be
-	Restarted                // another process, another history of the data, or keys were evicted; since is now
-	Reset                    // its since lay in the future or was none; it is now
+	Restarted                // another process or history, keys were evicted, or it was lost and put back; since is now
+	Reset                    // its since was in the future, or no time; since is now
 	Adopted                  // there was none; since is when it was first seen without one
 	Declared                 // there was none; since is 0: it votes at once
 	Forced                   // an operator wrote it anew; since is now
 	Missing                  // there is none
 	Conflict                 // it is of a fleet with another configuration; nothing was written
 	WrongType                // there is something else at its name; nothing was written
-	Skewed                   // the master's clock is off ours; nothing was written
-	Present                  // it is not what it was taken for by now; nothing was written
+	Skewed                   // the master's clock differs too much from ours; nothing was written
+	Present                  // it is no longer what the client took it for; nothing was written
 )
 
 var verdicts = map[string]Verdict{
@@ -73,39 +72,40 @@ type Marker struct {
 	Fields
 
 	Type string // with WrongType: what is at its name
-	// Sighted is for how long it has been known that there is none, at least, and Known
-	// that somebody has seen one there before: the master has lost its data. With Missing,
-	// where Replid, Since and Wall are those of the sighting.
+	// With Missing, Sighted is for how long at least it has been known that there is no marker.
+	// Known says that somebody has seen one there before: the master has lost its data. Replid,
+	// Since and Wall are then those of the sighting.
 	Sighted time.Duration
 	Known   bool
 }
 
-// Fields are those of the hash, as they stand in Redis, whoever wrote them, 64
-// bytes at most; "" for what it lacks.
+// Fields are the fields of the hash as they stand in Redis, whoever wrote them, each cut to 64
+// bytes; "" for a missing one.
 type Fields struct {
 	Version string
 	Run     string // run_id of the process that it was written for
 	Replid  string // master_replid, the history of its data; "": INFO is not permitted
-	Since   string // from when on that remembers every lock, by the master's clock, in ms since 1970
+	Since   string // since when the process remembers every lock, by the master's clock, in ms since 1970
 	Wall    string // the same by the wall clock of the client that wrote it
 	MaxTTL  string // in ms
 	Masters string
 	LevelIs string
 	DB      string // number of the database
-	How     string // what has made Since what it is: one of the How constants; "": not told
-	// Seen is since of the marker in whose place init has declared it; "": there was none.
+	How     string // why Since is what it is: one of the How constants; "": not known
+	// Seen is since of the marker that init replaced by this declared one; "": there was none.
 	Seen string
-	// Was is the longest MaxTTL of the settings before, in ms; "": the quarantine goes by MaxTTL alone.
+	// Was is the longest MaxTTL of earlier settings, in ms; "": the quarantine depends on MaxTTL
+	// alone.
 	Was string
-	By  string // owner's name of the client that has adopted it; "": none has, or it did not tell
-	To  string // where its fleet was moving to, by an earlier version; "": nowhere. It is no fleet of ours
+	By  string // owner's name of the client that adopted it; "": none did, or it gave no name
+	To  string // where its fleet was moving to, from an earlier version: not our fleet; "": nowhere
 }
 
 // The values of Fields.How.
 const (
-	HowDeclared  = "declared"  // with its fleet, as new
+	HowDeclared  = "declared"  // with its fleet, which was new
 	HowAdopted   = "adopted"   // it had no marker, and its fleet was not new
-	HowEmptied   = "emptied"   // as either, and a client has seen a marker there before
+	HowEmptied   = "emptied"   // adopted, and a client had seen a marker there before
 	HowRestarted = "restarted" // another process serves it
 	HowResynced  = "resynced"  // its data has another history
 	HowEvicted   = "evicted"   // it has evicted keys
@@ -122,14 +122,14 @@ func (f *Fields) texts() []*string {
 	}
 }
 
-// fieldCount is how many there are.
+// fieldCount is the number of fields.
 var fieldCount = len(new(Fields).texts())
 
 var errReply = errors.New("guard: not the reply of a marker script")
 
-// ParseMarker reads the reply of a script as redigo returns it, to a call that
-// was sent and received at these instants. An error for whatever a script does
-// not return: it never becomes a vote.
+// ParseMarker reads the reply of a script as redigo returns it. sent and received are the
+// instants of the call. It returns an error for anything that a script does not return: that
+// never becomes a vote.
 func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) < 2 || len(parts) > 2+fieldCount {
@@ -192,13 +192,13 @@ func (v Verdict) hasParts(n int) bool {
 	case Missing:
 		return n == 7
 	case Present, Skewed:
-		return n == 2 || n == all // with the marker from init, and for who only looks
+		return n == 2 || n == all // with the marker from init, and for a client that only looks
 	default:
 		return n == all
 	}
 }
 
-// instant is a number of milliseconds since 1970.
+// instant reads a number of milliseconds since 1970.
 func instant(text string) (time.Time, bool) {
 	if len(text) == 0 || len(text) > 15 {
 		return time.Time{}, false
@@ -213,16 +213,14 @@ func (f Fields) WithoutSince() time.Time {
 	return since
 }
 
-// Age is for how long the master has remembered everything, at least: the
-// smaller of what its own clock and our wall clock say, up to the script's look at
-// it, and from the reply on by our monotonic clock. It reports false where there
-// is no marker of ours.
+// Age is for how long at least the master has remembered everything. Up to the script's look at
+// the clock it is the smaller of what the master's clock and our wall clock say; from the reply
+// on it counts by our monotonic clock. It reports false where there is no marker of ours.
 //
-// Our wall clock is heard because a master that boots with a slow clock, which is
-// then set right, would seem to remember for longer than it does. Where it lies
-// before Wall, ours or that of the client that wrote it is off, and it is left
-// out: a client whose clock is behind by an hour could not lock for as long after
-// a restart.
+// Our wall clock counts because a master that boots with a slow clock, which is then set right,
+// would seem to remember for longer than it does. If our clock is before Wall, it is wrong, or
+// the clock of the client that wrote Wall is. Then it does not count: otherwise a client whose
+// clock is an hour behind could not lock for an hour after a restart.
 func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 	since, ok := instant(m.Since)
 	if !ok || !m.Verdict.written() {
@@ -239,8 +237,8 @@ func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 	return age + now.MonotonicSub(m.Clock.Received), true
 }
 
-// Config is the configuration that the marker names, with the default drift;
-// false: it is none of this version.
+// Config is the configuration that the marker names, with the default drift; false: it is not a
+// valid one of this version.
 func (f Fields) Config() (Config, bool) {
 	c := Config{Drift: drift.Default}
 	for _, level := range []Level{Standard, Strict} {
@@ -260,17 +258,16 @@ func (f Fields) Config() (Config, bool) {
 	return c, true
 }
 
-// Matches reports whether the marker is one of this fleet's, as far as all its
-// masters have it in common.
+// Matches reports whether the settings that all masters of a fleet have in common are those of c.
 func (f Fields) Matches(c Config) bool {
 	return f.Version == Version && f.MaxTTL == millis(c.MaxTTL) && f.Masters == strconv.Itoa(c.Masters) &&
 		f.LevelIs == c.Level.String() && f.To == ""
 }
 
-// longest is the greatest MaxTTL that the marker tells: its own and that of the settings before.
+// longest is the greatest MaxTTL that the marker names: its own or the one of earlier settings.
 func (f Fields) longest() time.Duration { return max(duration(f.MaxTTL), duration(f.Was)) }
 
-// duration is a number of milliseconds that a MaxTTL can have; 0: it is none.
+// duration reads a number of milliseconds that a MaxTTL can have; 0 for anything else.
 func duration(text string) time.Duration {
 	ms, err := strconv.ParseInt(text, 10, 44)
 	if err != nil || ms < 0 || ms > maxMaxTTL.Milliseconds() {

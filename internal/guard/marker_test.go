@@ -20,7 +20,7 @@ func answer(verdict string, us int64, fields ...string) []any {
 }
 
 func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
-	// good is a whole marker, with other fields: name, value…
+	// good is a whole marker, with changes: name, value…
 	names := []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "how", "seen", "was", "by", "to"}
 	good := func(changes ...string) []string {
 		fields := []string{"3", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "adopted", "", "", "", ""}
@@ -100,7 +100,7 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 
 const otherID = "fedcba9876543210fedcba9876543210fedcba98"
 
-// at is a reading of our clocks, so much after a start.
+// at is a reading of our clocks, d after a fixed start.
 func at(d time.Duration) drift.Instant {
 	return drift.At(d, d, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(d))
 }
@@ -114,8 +114,8 @@ func TestAMarkerHasAnAgeWhereItIsOfThisFleetAndProcess(t *testing.T) {
 	}
 }
 
-// Our wall clock when the script was sent, against that of the client that wrote
-// the marker.
+// The age compares our wall clock when the script was sent with the clock of the client that
+// wrote the marker.
 func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 	c := drift.NewFake(time.Unix(1_000_000, 0))
 	sent := c.Now()
@@ -150,8 +150,8 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 	}
 }
 
-// Whatever a server answers to the scripts, it is a marker that can be told, or
-// refused. The reply is made of the numbers and texts given.
+// Any answer of a server to the scripts is a valid marker, or is refused. The reply consists of
+// the given numbers and texts.
 func FuzzParseMarker(f *testing.F) {
 	f.Fuzz(func(t *testing.T, verdict string, us int64, texts string, numbers bool) {
 		reply := []any{[]byte(verdict), us}

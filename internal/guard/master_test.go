@@ -173,7 +173,7 @@ func (m *master) asRead(c Config, t Target) Fields {
 		}
 		return Fields{Replid: stored[0], Since: stored[1], Wall: stored[2]}
 	}
-	c.Level = Standard // strict sights none
+	c.Level = Standard // strict notes no sighting if the clock is off
 	return m.script(Dial, c.LookArgs(t)).Fields
 }
 
@@ -194,7 +194,7 @@ func (m *master) at(sent time.Time) Target {
 	return Target{Run: m.run, Sent: sent, Wait: 30 * time.Second}
 }
 
-// now is at of a client whose wall clock shows what the master's does.
+// now is at for a client whose wall clock agrees with the master's.
 func (m *master) now() Target {
 	m.t.Helper()
 	return m.at(m.time())
@@ -211,7 +211,7 @@ func (m *master) dial(c Config, ahead ...time.Duration) Marker {
 	return m.script(Dial, c.DialArgs(m.at(sent)))
 }
 
-// check is the mark that the check behind a flush makes, or an error reply's text.
+// check is the mark that the check at the end of a flush makes, or an error reply's text.
 func (m *master) check() string {
 	m.t.Helper()
 	var replies [len(CheckCommands)]any
@@ -258,7 +258,7 @@ func (m *master) whole(c Config, changes ...string) map[string]string {
 	return fields
 }
 
-// put writes a marker: whole.
+// put writes the marker that whole returns, and removes the sighting.
 func (m *master) put(c Config, changes ...string) map[string]string {
 	m.t.Helper()
 	fields := m.whole(c, changes...)
@@ -283,8 +283,8 @@ func (m *master) holds(want map[string]string) {
 	}
 }
 
-// isNow fails unless the marker says since now, which is between then and now, by
-// the master's clock and by the client's, which show the same.
+// isNow fails unless since and wall of the marker are between then and now. The client's clock
+// agrees with the master's.
 func (m *master) isNow(marker Marker, then time.Time) {
 	m.t.Helper()
 	stored := m.marker()

@@ -14,7 +14,8 @@ func ofOthers(c Config) Marker {
 	return m
 }
 
-// Lists of different lengths: each line is what the first masters of a list have said last; all others vote.
+// The lists have different lengths. Each row is what the first masters of our list said last; all
+// others vote.
 func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
 	of := func(n int) Config { c := config(Standard); c.Masters = n; return c }
 	longer := of(3)
@@ -67,7 +68,7 @@ func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
 	}
 }
 
-// A quarantine ends by itself, and a vote with it: nobody looks whether it may.
+// A quarantine ends by itself, without another look. So OtherFleet takes its place.
 func TestNoQuarantineEndsWhereOthersMayHaveAQuorum(t *testing.T) {
 	c := config(Standard)
 	one := c
@@ -114,7 +115,8 @@ func TestAStrangerWaitsForTheLongestQuarantine(t *testing.T) {
 	}
 }
 
-// The script looks by itself, for who asks may have read the sighting before somebody noted that.
+// The script looks itself: the client may have read the sighting before somebody noted that the
+// master is known.
 func TestAnAdoptionOfAMasterThatOthersKnowWaitsAndKeepsTheLongestTTL(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		q := c.Quarantine()
@@ -172,7 +174,7 @@ func TestAForcedInitWaitsForTheLongestTTLOfBefore(t *testing.T) {
 	})
 }
 
-// It goes when every lock of before is over, and stays where the quarantine begins again.
+// It is dropped when every earlier lock has expired, and kept if the quarantine begins again.
 func TestTheLongestTTLOfBeforeIsKeptUntilItsQuarantineIsOver(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		q := c.quarantineAfter(2 * time.Minute)
@@ -195,7 +197,7 @@ func TestTheLongestTTLOfBeforeIsKeptUntilItsQuarantineIsOver(t *testing.T) {
 				f := m.facts(m.dial(c))
 				now.Aged = f.Aged(c, f.Marker.Clock.Received)
 			}
-			m.script(Dial, c.DialArgs(now)) // of who has judged it before that
+			m.script(Dial, c.DialArgs(now)) // from a client that has judged it before
 			if was := m.marker()["was"]; (was != "") != test.kept {
 				t.Errorf("%s: was is %q", name, was)
 			}

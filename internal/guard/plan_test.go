@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Those that have been known to be empty for a second, whoever has seen it.
+// A master is adopted when it has been known to be empty for a second, whichever client saw it.
 func TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt(t *testing.T) {
 	const s = time.Second
 	q := config(Standard).Quarantine()
@@ -53,7 +53,7 @@ func TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt(t *testing.T) {
 	}
 }
 
-// The client that declares them may be slow: a declaration finds the masters as they were.
+// The client that declares them may be slow: its declaration must find the masters as they were.
 func TestMastersThatNobodyHasKnownAreAdoptedBesideDeclaredOnesAfterTenSeconds(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]struct {

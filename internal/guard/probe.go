@@ -11,9 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A master may let a user acquire locks and not renew or release them: its ACL, or
-// rename-command, lacks one of the commands. Probe finds that out before the master
-// votes.
+// A master may let a user acquire locks but not renew or release them: its ACL forbids one of the
+// commands, or rename-command hides it. Probe finds that out before the master votes.
 
 //go:embed probe.lua
 var probeSource string
@@ -21,14 +20,14 @@ var probeSource string
 // Probe tries the commands that locks need.
 var Probe = script.New("probe", probeSource)
 
-// ProbeKey is what Probe tries commands on: a key that is never there, among those that the documented
-// permissions cover.
+// ProbeKey is the key on which Probe tries commands: it never exists, and the documented
+// permissions cover it.
 const ProbeKey = "redquorum:intent:1:redquorum:probe"
 
 // Commands are commands that a lock needs on a master, a bit for each.
 type Commands uint32
 
-// tried are the commands that Probe tries, EVALSHA and EVAL. The bits have their order.
+// tried has the commands that Probe tries, then EVALSHA and EVAL. The bits have its order.
 var tried = func() (names []string) {
 	for _, found := range regexp.MustCompile(`\{'([A-Z]+)'`).FindAllStringSubmatch(probeSource, -1) {
 		names = append(names, found[1])
@@ -36,7 +35,8 @@ var tried = func() (names []string) {
 	return append(names, "EVALSHA", "EVAL")
 }()
 
-// CommandsOf are those that scripts call, EVALSHA, EVAL, and further ones, in capitals.
+// CommandsOf returns the commands that scripts call, EVALSHA, EVAL, and further ones. All of them
+// must be in tried.
 func CommandsOf(scripts []*script.Script, further ...string) (all Commands) {
 	for _, name := range append(script.Commands(scripts...), further...) {
 		all |= 1 << slices.Index(tried, strings.ToUpper(name))
@@ -62,13 +62,14 @@ func (c Commands) String() string {
 // Refused are the commands that a master refuses to this user for good.
 type Refused struct {
 	Commands Commands
-	Err      error // what it says to one of them; nil: there are none
+	Err      error // what it says to one of them; nil: it refuses none
 }
 
-// ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the EVAL, and bySHA to the
-// EVALSHA. Only that the user may not run a command, or that the master does not know it, says something about
-// it. All other errors pass, such as OOM, or are about the key of the probe. But who may set that key and not get it
-// may only write keys, and could release none.
+// ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the
+// EVAL, and bySHA to the EVALSHA. A command counts as refused only if the user may not run it, or
+// the master does not know it. All other errors pass, such as OOM, or are about the key of the
+// probe. One exception: a user that may set that key but not get it may only write keys, and
+// could release no lock.
 func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	parts, ok := reply.([]any)
 	none := err != nil && refusesEval(err.Error())
@@ -100,8 +101,8 @@ func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 // Vital reports whether a command is refused that every lock needs.
 func (r Refused) Vital() bool { return r.Commands&vital != 0 }
 
-// refusesEval reports whether an error reply to EVAL says that scripts cannot be run at all. Services that have none
-// say so in words of their own.
+// refusesEval reports whether an error reply to EVAL says that scripts cannot be run at all.
+// Services without scripts say so in their own words.
 func refusesEval(said string) bool {
 	return refuses(said) || strings.HasPrefix(said, "ERR ") && strings.Contains(strings.ToLower(said), "eval")
 }

@@ -36,7 +36,7 @@ func TestOnlyARefusedCommandCountsAsRefused(t *testing.T) {
 	}
 }
 
-// An answer that tells nothing leaves what is known; a good one replaces it.
+// An unusable answer changes nothing; a good one replaces what is known.
 func TestACommandThatIsPermittedAgainIsNotRefused(t *testing.T) {
 	r, _ := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte("ERR Unknown Redis command called from script")}, nil, nil)
 	if again, ok := r.ReadProbe(nil, errors.New("BUSY"), errors.New("BUSY")); ok || again != r || again.Lacking(vital) == nil {

@@ -109,9 +109,9 @@ func syncs(m *master) string {
 	return regexp.MustCompile(`sync_partial_ok:\d+`).FindString(info)
 }
 
-// The copy of its own stale replica has the same marker, the process and the
-// connection are the same: the history of the data alone tells. It may be resynchronised in
-// part: then it goes on with what the replica has forgotten, and no key but that is touched.
+// With the copy of its own stale replica the marker, the process and the connection are the same:
+// only the history of the data differs. If it is resynchronised in part, it only continues with
+// the replica's writes, and no other key is touched.
 func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
 	for _, test := range []struct {
@@ -122,7 +122,7 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		m, replica := started(t, servers[0]), started(t, servers[1])
 		m.do("FLUSHALL")
 		replica.follows(servers[0])
-		m.identify() // its first replica has changed it
+		m.identify() // its first replica has changed the history
 		m.put(c)
 		at := m.dial(c)
 		wantVerdict(t, at, Same)
@@ -197,7 +197,7 @@ func (m *master) evicts(n int) {
 }
 
 func TestAMasterThatHasEvictedKeysIsQuarantined(t *testing.T) {
-	const user = "user guard on >secret ~* +@all -info" // and the default user, who may ask it
+	const user = "user guard on >secret ~* +@all -info" // the default user may ask INFO
 	s := redistest.Start(t, 1, redistest.Config{ACL: []string{user}, Username: "guard", Password: "secret"}).Masters[0]
 	for _, level := range []Level{Standard, Strict} {
 		m, c := started(t, s), config(level)
@@ -244,7 +244,7 @@ func TestAMasterThatHasEvictedKeysIsQuarantined(t *testing.T) {
 		m.do("CONFIG", "SET", "maxmemory", 1)
 		quarantines(want)
 		m.do("CONFIG", "SET", "maxmemory", 0)
-		// One that refuses all writes notes nothing, and is answered as one that did.
+		// A master that refuses all writes notes nothing, but answers as if it had.
 		m.evicts(1)
 		m.do("CONFIG", "SET", "min-replicas-to-write", 1)
 		if got := m.dial(c); got.Verdict != Restarted || got.How != HowEvicted {
@@ -255,7 +255,7 @@ func TestAMasterThatHasEvictedKeysIsQuarantined(t *testing.T) {
 		quarantines(want)
 		m.put(c, "evicted", "-")
 
-		// What was evicted before is not known, and what another process has evicted is over.
+		// Evictions before the first note are unknown, and those of another process are over.
 		same(m, m.whole(c))
 		m.put(c, "evicted", "1", "run", "another")
 		if got := m.dial(c); got.How != HowRestarted || m.marker()["evicted"] != m.evicted {
@@ -264,12 +264,12 @@ func TestAMasterThatHasEvictedKeysIsQuarantined(t *testing.T) {
 	}
 }
 
-// Who may not ask INFO is judged without the history, and keeps the vote.
+// A client that may not ask INFO judges without the history, and the master keeps its vote.
 func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
 	acl := "user guard on >secret ~* +@all -info"
 	s := redistest.Start(t, 1, redistest.Config{ACL: []string{acl}, Username: "guard", Password: "secret"}).Masters[0]
 	c := config(Standard)
-	other := started(t, s) // who may ask
+	other := started(t, s) // which may ask
 	m := asUser(t, s)
 	m.run = other.run
 	at := m.declare(c, m.now())
@@ -293,7 +293,7 @@ func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
 		t.Errorf("in strict it %v", s)
 	}
 
-	// Who may ask notes the history, and nothing else; the other accepts it.
+	// A client that may ask notes the history, and nothing else; the other accepts it.
 	answer := other.dial(c)
 	wantVerdict(t, answer, Same)
 	if answer.Since != at.Since || answer.Replid != other.replid || answer.Replid == "" {
@@ -304,7 +304,8 @@ func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
 	if got := m.check(); got != want || f.Mark() != want {
 		t.Errorf("the check answers %q, want %q as %q", got, want, f.Mark())
 	}
-	// Who may ask has judged the history. Were INFO not permitted any longer, it would judge again.
+	// A client that may ask has judged the history. If INFO were forbidden to it, it would judge
+	// again.
 	f.Info = other.info()
 	if was := mark(m.run, "0", other.replid, "0"); f.Mark() != was || other.check() != was {
 		t.Errorf("to who may ask the check answers %q, want %q as %q", other.check(), was, f.Mark())

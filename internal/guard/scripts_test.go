@@ -18,7 +18,7 @@ import (
 
 var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
 
-// Whoever calls a script reads its head alone.
+// Callers of a script read only its head.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	for _, s := range append(slices.Clone(Scripts), Probe) {
 		own, err := os.ReadFile(s.Name + ".lua")
@@ -43,7 +43,7 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 }
 
 func TestDialQuarantinesAnotherProcessAndAnotherHistory(t *testing.T) {
-	// No history is one that is not known: TestDialFillsInWhatAMarkerLacksAndKeepsSince.
+	// An empty history is one that is not known: TestDialFillsInWhatAMarkerLacksAndKeepsSince.
 	for name, test := range map[string]struct{ field, value, how string }{
 		"another process":   {"run", strings.Repeat("0", 40), HowRestarted},
 		"an empty one":      {"run", "", HowRestarted},
@@ -148,7 +148,7 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 	})
 }
 
-// By how much: TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore.
+// TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore tests the limit.
 func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 	const wait = time.Hour
 	onEachCase(t, map[string]time.Duration{"behind": time.Minute, "ahead": -wait - time.Second}, func(t *testing.T, m *master, ours time.Duration) {
@@ -260,7 +260,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		wantVerdict(t, initialise(false), Present)
 		m.holds(fresh)
 
-		// Of another fleet, and with what does not belong there.
+		// A marker of another fleet, with a field that does not belong there.
 		old := m.put(c, "n", "3", "run", "another", "junk", "x")
 		m.sight(time.Minute, time.Minute)
 		got = initialise(false)
@@ -299,7 +299,7 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		if got, want := m.check(), mark(m.run, "1000", m.replid, "0"); got != want || marker.Mark() != want {
 			t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Mark())
 		}
-		m.do("HSET", Key, "wall", "5", "how", "forced") // the locks are the same
+		m.do("HSET", Key, "wall", "5", "how", "forced") // the check does not read these
 		if got := m.check(); got != marker.Mark() {
 			t.Errorf("of other fields, the check answers %q, want %q", got, marker.Mark())
 		}

@@ -70,7 +70,7 @@ func (m *master) noSighting() {
 	}
 }
 
-// keepsSighting fails unless there is one of an adoption, which remembers since: it has no
+// keepsSighting fails unless an adoption that remembers since has left its sighting: it has no
 // wall, and is kept for a day.
 func (m *master) keepsSighting(since string) {
 	m.t.Helper()
@@ -85,15 +85,15 @@ func (m *master) keepsSighting(since string) {
 	}
 }
 
-// isAgo fails unless the marker says since so long before now, which is between
-// then and now, by both clocks, which are read in milliseconds.
+// isAgo fails unless since and wall of the marker are so long before an instant between then and
+// now. The clocks are read in milliseconds.
 func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
 	m.t.Helper()
 	stored := m.marker()
 	for name, text := range map[string]string{"since": marker.Since, "wall": marker.Wall} {
 		at, ok := instant(text)
 		// wall is the client's time when it asked, less an age by the master's clock when it
-		// answered: the question's way lies between.
+		// answered. The way of the question lies in between.
 		now := m.time()
 		low, high := then.Add(-ago-now.Sub(then)-time.Millisecond).Truncate(time.Millisecond), now.Add(-ago)
 		if !ok || at.Before(low) || at.After(high) {
@@ -173,8 +173,7 @@ func TestASightingIsAsOldAsTheYoungerOfBothClocksSays(t *testing.T) {
 	})
 }
 
-// What another process or another history was seen without says nothing, nor does
-// what will be seen.
+// A sighting of another process or another history says nothing; neither does one in the future.
 func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
 	onEachCase(t, map[string][]string{
 		"another process":         {"run", strings.Repeat("0", 40)},

@@ -10,18 +10,17 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// A Standing is whether a master may vote.
+// A Standing says whether a master may vote.
 type Standing struct {
 	Master string
 	Vote   bool
 	Why    *AbstainError // why not; nil exactly when it votes
 
-	// Aliases are the other addresses that lead to the same server, sorted: one
-	// of them all has the vote. It is told at each.
+	// Aliases are the other addresses that lead to the same server, sorted. One of all these
+	// addresses has the vote. Each of them lists the others.
 	Aliases []string
-	// Unguarded says why it votes without having shown all that it should: INFO
-	// could not be read, or not all of it, in standard. Where it tells the
-	// run_id, the marker is judged nevertheless.
+	// Unguarded says why the master votes although INFO could not be read, or not all of it; only
+	// in level standard. If INFO gives the run_id, the marker is judged all the same.
 	Unguarded error
 }
 
@@ -42,13 +41,12 @@ func (s Standing) String() string {
 	return text
 }
 
-// Standings judges all masters of the list together, as of now. The result has
-// their order, and none of it depends on that order. Of masters with one run_id
-// at most one votes, the one whose address sorts first: every client with the
-// same list chooses the same.
+// Standings judges all masters of the list together, as of now. The result has their order, and
+// none of it depends on that order. Among masters with the same run_id at most one votes: the one
+// whose address sorts first, so that all clients with the same list choose the same.
 //
-// A Standing holds until other Facts are known, but for Quarantined, which
-// ends by itself after AbstainError.Left.
+// A Standing holds until the Facts change. Only Quarantined ends by itself, after
+// AbstainError.Left.
 func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 	standings := make([]Standing, len(facts))
 	var off []*AbstainError
@@ -70,16 +68,16 @@ func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 	return standings
 }
 
-// outvoted takes all votes where clients with a list of another length may have a quorum among
-// these masters: so many have said last that they are of a fleet with that number of masters,
-// the same MaxTTL and level, together with those that have said nothing yet. Such a quorum may
-// share no master with ours.
+// outvoted takes away the votes if clients with a list of another length may have a quorum among
+// these masters. So it counts the masters whose last word was one such fleet (one number of
+// masters, MaxTTL and level), and adds those that have said nothing yet. If they are a quorum of
+// that fleet, it may share no master with ours.
 func (c Config) outvoted(facts []Facts, standings []Standing) {
 	if c.Level == Off {
 		return
 	}
 	unheard := 0
-	said := make(map[string][]string) // who says so
+	said := make(map[string][]string) // by settings: the masters that say so
 	for _, f := range facts {
 		switch {
 		case f.Word == None:
@@ -97,7 +95,7 @@ func (c Config) outvoted(facts []Facts, standings []Standing) {
 		for i := range standings {
 			s := &standings[i]
 			if !s.Vote && s.Why.Cause != Quarantined && s.Why.Cause != NoMarker && s.Why.Cause != Changed {
-				continue // it does not vote before somebody does something, or says more
+				continue // its cause lasts until somebody acts, or the master says more
 			}
 			s.Vote, s.Unguarded = false, nil
 			s.Why = &AbstainError{Cause: OtherFleet, Value: f.Other.Settings(), Want: c.settings(), Aliases: by}
@@ -106,8 +104,8 @@ func (c Config) outvoted(facts []Facts, standings []Standing) {
 	}
 }
 
-// aliases finds the other connected masters with the run_id of master i, and
-// whether i has the vote of them all.
+// aliases finds the other connected masters with the run_id of master i. first reports whether i
+// has the vote for all of them.
 func aliases(facts []Facts, i int) (first bool, others []string) {
 	first = true
 	run := facts[i].Info.RunID
@@ -135,7 +133,7 @@ func (f Facts) unguarded() bool {
 // historyless reports whether the scripts cannot read the history of its data.
 func (f Facts) historyless() bool { return f.Marker.Verdict.written() && f.Marker.Replid == "" }
 
-// unreadable is why.
+// unreadable returns the reason why unguarded is true.
 func (f Facts) unreadable() error {
 	if f.InfoErr != nil {
 		return f.InfoErr
@@ -174,8 +172,7 @@ func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *
 	return c.JudgeMarker(f, now)
 }
 
-// refuse returns why a server is none to keep locks on, by what it says of
-// itself.
+// refuse returns why a server is unfit to keep locks, by what INFO says of it; nil if it is fit.
 func refuse(i Info) *AbstainError {
 	switch {
 	case i.Mode != "" && i.Mode != "standalone":
@@ -188,8 +185,8 @@ func refuse(i Info) *AbstainError {
 	return nil
 }
 
-// JudgeMarker returns why a master that told who it is may not vote by its marker
-// and clock alone, nil when it may.
+// JudgeMarker judges a master whose run_id is known, by its marker and its clock alone. It
+// returns why the master may not vote, nil when it may.
 func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 	m := f.Marker
 	if m.Verdict == None || m.Verdict == Present || f.MarkerErr != nil {
@@ -252,8 +249,8 @@ func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	}
 }
 
-// SuspectOurselves notes where so many of the masters whose clocks are off are so in one
-// direction: it is rather our clock that is.
+// SuspectOurselves sets Ours in the errors of one direction if at least need clocks are off in
+// it: then it is more likely that our own clock is wrong.
 func SuspectOurselves(off []*AbstainError, need int) {
 	var ahead, behind int
 	for _, why := range off {
@@ -290,7 +287,7 @@ func (m Fields) Settings() string {
 	return s
 }
 
-// quote shows what a master said: as it is, where that is a plain word.
+// quote returns what a master said: a plain word as it is, anything else quoted and cut.
 func quote(s string) string {
 	if credible([]byte(s)) && !strings.ContainsAny(s, `"'\`) {
 		return s

@@ -51,7 +51,7 @@ func TestStandings(t *testing.T) {
 		levels []Level
 		change func(f *Facts)
 		want   Cause
-		text   []string // parts of what is told
+		text   []string // parts of the standing's text
 	}{
 		"healthy":        {both, func(*Facts) {}, votes, []string{"votes"}},
 		"off, no marker": {off, func(f *Facts) { *f = Facts{Master: f.Master, Connected: true} }, votes, nil},
@@ -217,9 +217,8 @@ func TestOneServerAtTwoAddressesHasOneVote(t *testing.T) {
 				t.Errorf("%v: %v: want it to name %s", level, s[i], want)
 			}
 		}
-		// The one that has the vote keeps it for the others even when it may not
-		// use it: whoever saw the other address in its place would count one
-		// server twice.
+		// The address that has the vote keeps it even when it may not use it: a client that saw
+		// the other address in its place would count one server twice.
 		if level == Off {
 			continue
 		}
@@ -258,7 +257,7 @@ func TestAMajorityThatIsOffPutsOurOwnClockInDoubt(t *testing.T) {
 	}
 }
 
-// anyFacts makes up a master: mostly well, with whatever may be wrong.
+// anyFacts makes up a master that is mostly healthy, with random faults.
 func anyFacts(rng *rand.Rand, c Config, i int) Facts {
 	f := healthy(c, i, time.Duration(rng.Int64N(int64(2*c.Quarantine()))))
 	one := func(n int) bool { return rng.IntN(n) == 0 }

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// stepSlack is the least movement of the wall clock against the monotonic one
-// that is a step. A reading takes both clocks one after the other, so a process
-// that is held up in between sees them apart; less than this is left to the
-// Policy's Floor. It is measured from where the clocks stood at the last step, so
-// that small movements that go on in one direction add up to one.
+// stepSlack is the least movement of the wall clock against the monotonic one that counts as a
+// step. A reading takes both clocks one after the other, so a process that is held up in between
+// sees them apart; smaller movements are left to the Policy's Floor. It is measured from where the
+// clocks stood at the last step, so that small movements in one direction add up to a step.
 const stepSlack = int64(500 * time.Microsecond)
 
 // Cumulative returns a Clock that reads c and adds up the wall clock's steps forward.
@@ -44,9 +43,9 @@ type cumulativeClock struct {
 	clock Clock
 	last  atomic.Pointer[wallSteps]
 
-	// mu guards that last is replaced. The clock is read again under it: of two
-	// readings that were taken in one order and compared in the other, one would
-	// look like a step back and the next like a step forward.
+	// mu guards the replacement of last. The clock is read again under it: of two readings that
+	// were taken in one order and compared in the other, one would look like a step back and the
+	// next like a step forward.
 	mu sync.Mutex
 }
 
@@ -64,8 +63,7 @@ func (c *cumulativeClock) Now() Instant {
 	return c.step()
 }
 
-// step reads the clock once more, and takes notice of the step if it is still
-// to be seen.
+// step reads the clock once more, and records the step if it still shows.
 func (c *cumulativeClock) step() Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Fake is a Clock that is set by hand, for tests. It moves only when told to,
-// and wakes nobody: who waits for a time must look again.
+// Fake is a Clock that is set by hand, for tests. It moves only when told to, and wakes nobody: a
+// caller that waits for a time must look again.
 //
-// The zero Fake is ready to use; its wall clock shows 1970-01-01 UTC. All its
-// methods are safe for concurrent use and move its clocks in one step. A Fake
-// must not be copied after first use.
+// The zero Fake is ready to use; its wall clock shows 1970-01-01 UTC. All its methods are safe for
+// concurrent use and move its clocks in one step. A Fake must not be copied after first use.
 type Fake struct {
 	mu   sync.Mutex // guards what follows; held for an addition, never across a call
 	mono int64      // nanoseconds
@@ -54,8 +53,8 @@ func (f *Fake) move(mono, boot, wall time.Duration) {
 	f.wall = add(f.wall, int64(wall))
 }
 
-// mustNotBeNegative panics, rather than to let a mistaken test pass: no real
-// monotonic clock runs backwards.
+// mustNotBeNegative panics rather than let a mistaken test pass: no real monotonic clock runs
+// backwards.
 func mustNotBeNegative(method string, d time.Duration) {
 	if d < 0 {
 		panic(fmt.Sprintf(

@@ -35,8 +35,8 @@ const (
 // i.
 func (i Instant) gained() int64 { return int64(i.flags >> flagBits) } //nolint:gosec // 62 bits
 
-// withGained is i after steps forward of that many nanoseconds, which are held at
-// the greatest number that fits, 146 years.
+// withGained returns i after steps forward of ns nanoseconds in all; what does not fit, above 146
+// years, counts as the greatest that does.
 func (i Instant) withGained(ns int64) Instant {
 	const most = 1<<(64-flagBits) - 1
 	i.flags = i.flags&(1<<flagBits-1) | flags(min(ns, most))<<flagBits //nolint:gosec // it is not negative
@@ -94,8 +94,8 @@ func (i Instant) Wall() time.Time {
 // IsZero reports whether i is no reading at all.
 func (i Instant) IsZero() bool { return i.flags&hasReading == 0 }
 
-// unixNano is t.UnixNano, which is undefined outside of the years 1678 to
-// 2262, with the ends of that span for what lies beyond.
+// unixNano is t.UnixNano, which is undefined outside of the years 1678 to 2262; there it is the
+// nearer end of that span.
 func unixNano(t time.Time) int64 {
 	const limit = math.MaxInt64 / int64(time.Second)
 	switch s := t.Unix(); {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// slewLimit is the fastest that a clock is taken to be slewed; what moves
-// faster was stepped. chrony slews by up to 8.3 percent, adjtime by 0.05.
+// slewLimit is the highest rate at which a clock is assumed to be slewed; a clock that moves faster
+// was stepped. chrony slews by up to 8.3 percent, adjtime by 0.05.
 const slewLimit = 0.1
 
 // A Meter watches a master's clock by the Readings that it is given: how far it
@@ -29,14 +29,13 @@ type Meter struct {
 // does not pass Validate counts as the methods of Policy say.
 func NewMeter(p Policy) *Meter { return &Meter{policy: p} }
 
-// Add takes one more reading, newer than those before. It returns a Deviation
-// when the master's clock has certainly left the Policy since the last one or
-// since the first, else nil. What came before a Deviation is forgotten, so that
-// each is reported once; a rate that stays beyond the Policy is reported again
-// after a while.
+// Add takes one more reading, newer than those before. It returns a Deviation when the master's
+// clock has certainly left the Policy since the last one or since the first, else nil. What came
+// before a Deviation is forgotten, so that each is reported once; a rate that stays beyond the
+// Policy is reported again after a while.
 //
-// A reading that is none (a zero field, received before it was sent) is an
-// error, and one that was received before the last one is passed over.
+// An invalid reading (a zero field, received before it was sent) is an error. One that was received
+// before the last one is ignored.
 func (m *Meter) Add(r Reading) (*Deviation, error) {
 	if err := r.validate(); err != nil {
 		return nil, err

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A remote is a master whose clock is set and runs as it is told, seen from a
-// Fake clock of ours.
+// A remote is a master whose clock the test sets, seen from a Fake clock of ours.
 type remote struct {
 	ours   *Fake
 	ahead  time.Duration // of our wall clock at origin
@@ -35,8 +34,8 @@ func (r *remote) set(rate float64) {
 	r.ahead = at.Sub(r.origin.Wall())
 }
 
-// read asks for the time: there takes the question, back the reply. It also
-// returns by how much the master was ahead of our wall clock when it looked.
+// read asks for the time: the question takes there, and the reply back. It also returns by how much
+// the master was ahead of our wall clock when it looked.
 func (r *remote) read(there, back time.Duration) (reading Reading, ahead time.Duration) {
 	reading.Sent = r.ours.Now()
 	r.ours.Advance(there)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeStep is what TIME cuts off: it tells whole microseconds.
+// timeStep is the resolution of TIME, which cuts off parts of a microsecond.
 const timeStep = time.Microsecond
 
 // A Reading is one look at a master's clock: the reply to a command that
@@ -18,7 +18,7 @@ type Reading struct {
 	Time           time.Time // what the master's clock showed, to the microsecond
 }
 
-// validate says what makes r no reading.
+// validate says why r is not a valid reading; nil: it is one.
 func (r Reading) validate() error {
 	switch {
 	case r.Sent.IsZero() || r.Received.IsZero():
@@ -32,11 +32,10 @@ func (r Reading) validate() error {
 	return nil
 }
 
-// Offset is by how much the master's clock was ahead of our wall clock when it
-// was read; behind, where negative. The wider the round trip the less is
-// known: the true value is in the Span as long as our wall clock was not
-// stepped, during the round trip, to somewhere outside of what it showed at its
-// ends. Of a Reading without Sent or Received everything is possible.
+// Offset is by how much the master's clock was ahead of our wall clock when it was read; negative
+// if it was behind. The longer the round trip, the less is known. The true value is in the Span as
+// long as our wall clock was not stepped, during the round trip, to somewhere outside of what it
+// showed at its ends. Without Sent or Received every value is possible.
 func (r Reading) Offset() Span {
 	if r.Sent.IsZero() || r.Received.IsZero() {
 		return Span{Low: -longestSpan, High: longestSpan}
@@ -48,8 +47,8 @@ func (r Reading) Offset() Span {
 	}
 }
 
-// phase is Offset against our steady clock, counted from an origin: unlike the
-// wall clock, that one is not stepped.
+// phase is Offset against our steady clock, counted from an origin. Unlike the wall clock, the
+// steady clock is not stepped.
 func (r Reading) phase(origin Instant) Span {
 	t := unixNano(r.Time)
 	return Span{
@@ -58,7 +57,7 @@ func (r Reading) phase(origin Instant) Span {
 	}
 }
 
-// A Span is all that a measured duration can be: from Low to High.
+// A Span is the range of values that a measured duration can have, from Low to High.
 type Span struct{ Low, High time.Duration }
 
 const longestSpan = time.Duration(math.MaxInt64)
@@ -66,7 +65,7 @@ const longestSpan = time.Duration(math.MaxInt64)
 // Beyond reports whether the duration is certainly outside of [-limit, limit].
 func (s Span) Beyond(limit time.Duration) bool { return s.Low > limit || s.High < -limit }
 
-// minus is all that the difference of two measured durations can be.
+// minus is the range that the difference of two measured durations can have.
 func (s Span) minus(o Span) Span {
 	return Span{
 		Low:  time.Duration(sub(int64(s.Low), int64(o.High))),

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// A bootClock tells boot time without asking the system every time. Asking costs ten
-// times what time.Now does, and was a seventh of what a pair of lock and unlock cost
-// the client.
+// A bootClock tells boot time without asking the system every time. Asking costs ten times what
+// time.Now does, and was a seventh of what a pair of lock and unlock cost the client.
 //
-// Boot time runs beside the monotonic clock but for sleep. When a machine wakes up, its
-// kernel adds the time asleep to boot time and to the wall clock at once. So as long as
-// the wall clock has not moved against the monotonic clock, boot time has not either.
-// That is believed for bootFresh at a time. Sleep is missed only if somebody sets the
-// wall clock back by the time asleep, to within bootSlack, in those few milliseconds.
+// Boot time differs from the monotonic clock only by sleep. When a machine wakes up, its kernel
+// adds the time asleep to boot time and to the wall clock at once. So as long as the wall clock has
+// not moved against the monotonic clock, boot time has not either. That is relied on for bootFresh
+// at a time. Sleep is missed only if somebody sets the wall clock back by the time asleep, to
+// within bootSlack, in those few milliseconds.
 type bootClock struct {
 	read func() (ns int64, ok bool)
 	last atomic.Pointer[bootOffset]
@@ -25,7 +24,7 @@ type bootOffset struct{ mono, wall, boot int64 }
 
 const (
 	bootFresh = int64(10 * time.Millisecond) // on the monotonic clock
-	bootSlack = int64(50 * time.Microsecond) // also the error of a reading that was not asked for
+	bootSlack = int64(50 * time.Microsecond) // also the greatest error of a reading that was computed
 )
 
 var boot = bootClock{read: bootTime}
@@ -39,15 +38,15 @@ func (c *bootClock) at(i Instant) (ns int64, ok bool) {
 	if ns, ok = c.read(); !ok {
 		return 0, false
 	}
-	// A goroutine that was held up between the readings, or a machine that went
-	// to sleep there, has no offset that is good for others.
+	// If the goroutine was held up between the readings, or the machine went to sleep there, the
+	// offset is of no use for other readings.
 	if int64(time.Since(base))-i.mono < bootSlack {
 		c.last.Store(&bootOffset{mono: i.mono, wall: i.wall - i.mono, boot: ns - i.mono})
 	}
 	return ns, true
 }
 
-// holds reports whether the offset can be told to be the same at i.
+// holds reports whether the offset can be taken to be the same at i.
 func (o *bootOffset) holds(i Instant) bool {
 	age, moved := i.mono-o.mono, i.wall-i.mono-o.wall
 	return age >= 0 && age < bootFresh && moved > -bootSlack && moved < bootSlack

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// clocks are what a test sets, the monotonic one near that of package time so
-// that readings count as just made.
+// clocks are set by a test, the monotonic one near package time's, so that readings count as just
+// made.
 type clocks struct {
 	mono, wall, boot int64
 	asked            int
@@ -76,9 +76,8 @@ func TestSleepShowsInTheNextReading(t *testing.T) {
 	}
 }
 
-// A wall clock that is set, in either direction, is no sleep, but a reason to
-// look; so is sleep that somebody has taken back from the wall clock, a little
-// later.
+// After a wall clock was set, in either direction, the system is asked again. Sleep that somebody
+// has taken back from the wall clock shows a little later.
 func TestAWallClockThatIsSetDoesNotHideSleep(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		c := newClocks()
@@ -121,9 +120,8 @@ func TestASystemWithoutBootTimeIsNotBelievedToHaveIt(t *testing.T) {
 	}
 }
 
-// A reading of boot time may be late, where a goroutine is held up between one clock
-// and the next. So two readings may stand the wrong way round. But none is early, or
-// time asleep would be missed.
+// A reading of boot time may be late, if a goroutine is held up between one clock and the next. So
+// two readings may be in the wrong order. None is early: otherwise time asleep would be missed.
 func TestBootTimeIsNeverReadEarly(t *testing.T) {
 	if _, ok := bootTime(); !ok {
 		t.Skip("the system does not tell boot time")

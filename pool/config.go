@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A Config says how to reach one master: all that a URL can say, and more. An [Option]
-// is for all masters, and overrules what their configurations say of the same thing;
-// [WithDatabase] has to agree with them.
+// A Config says how to reach one master: all that a URL can say, and more. An [Option] is for all
+// masters, and overrules the same setting of their configurations; [WithDatabase] has to agree with
+// them.
 type Config struct {
 	Network string // "tcp", the default, or "unix"
 	// Addr is host:port or the path of a socket. A host in capitals or without a port, and a
@@ -21,7 +21,7 @@ type Config struct {
 	Addr string
 
 	Username, Password string // an empty user is the default one
-	// Credentials is asked at every dial instead of the two above, see WithCredentials.
+	// Credentials is called at every dial, and replaces the two above; see WithCredentials.
 	Credentials func(ctx context.Context) (username, password string, err error)
 	DB          int
 
@@ -35,7 +35,7 @@ type Config struct {
 	// a call that has been left behind.
 	OnClose func()
 
-	hasDB bool // a URL names the database, be it 0
+	hasDB bool // a URL names the database, even if it is 0
 }
 
 // settle checks the configuration, gives the address its one form and lets the options
@@ -84,7 +84,7 @@ func (c *Config) settleAddr() (err error) {
 	return fmt.Errorf("network %q: want tcp or unix", c.Network)
 }
 
-// settleLogin is about who logs in, and to which database.
+// settleLogin settles user, password and database.
 func (c *Config) settleLogin(o *options) error {
 	switch {
 	case o.hasAuth:

@@ -65,7 +65,7 @@ func TestWhatAConfigCannotMeanIsRefused(t *testing.T) {
 	}
 }
 
-// What a configuration says reaches its master, and an option overrules it.
+// The settings of a configuration reach its master, and an option overrules them.
 func TestOptionsOverruleConfigs(t *testing.T) {
 	asked := errors.New("asked")
 	own := Config{

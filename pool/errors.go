@@ -6,8 +6,8 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// Why a command got no reply from a master; compare with errors.Is. None of
-// them matches a context's error.
+// The reasons why a command got no reply from a master; compare with errors.Is. None of them
+// matches a context's error.
 var (
 	// ErrTimeout: the master did not answer in time. Whether it executed the
 	// command is not known.
@@ -38,7 +38,7 @@ var (
 // with errors.As. Its text never holds a secret.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake, or the command that is not permitted
-	Err  error  // how: mostly the master's error reply
+	Err  error  // usually the master's error reply
 }
 
 // Error is What, and the text of Err.

@@ -36,7 +36,7 @@ func ExampleNew() {
 	defer p.Close()
 }
 
-// Masters that have a certificate of our own authority, and want one of us.
+// Masters with certificates of our own authority, which require one from the client.
 func ExampleWithTLS() {
 	roots := x509.NewCertPool()
 	pem, err := os.ReadFile("/etc/redis/ca.pem")
@@ -70,7 +70,7 @@ func ExampleWithCredentials() {
 	defer p.Close()
 }
 
-// Masters of which each has a password and a certificate of its own.
+// Each master has a password and a certificate of its own.
 func ExampleNewFromConfigs() {
 	p, err := pool.NewFromConfigs([]pool.Config{
 		{Addr: "10.0.0.1:6379", Password: os.Getenv("REDIS_1_PASSWORD")},
@@ -83,7 +83,7 @@ func ExampleNewFromConfigs() {
 	defer p.Close()
 }
 
-// How the connections are, and why one is not there.
+// The state of the connections, and why one is missing.
 func ExamplePool_Stats() {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no route") }
 	p, err := pool.New(masterURLs, pool.WithDialer(refuse), pool.WithLogger(nil))
@@ -117,8 +117,7 @@ func ExamplePool_Masters() {
 	// /run/redis.sock database 0
 }
 
-// What is wrong with a list of URLs is told by position and address, never with a
-// password.
+// An error names a wrong URL by position and address, never by its password.
 func ExampleNew_errors() {
 	_, err := pool.New([]string{"redis://10.0.0.1", "redis://:secret@10.0.0.1:6379"})
 	fmt.Println(err)

@@ -34,7 +34,7 @@ type options struct {
 	maxBackoff         time.Duration
 	queueLimit         int
 	logger             *slog.Logger
-	chance             *chance.Source // nil but for simulations
+	chance             *chance.Source // nil except in simulations
 	yield              func(master int)
 }
 
@@ -56,8 +56,8 @@ func (o *options) stall() time.Duration {
 	return max(time.Second, 2*o.commandTimeout)
 }
 
-// tlsFor lets WithTLS overrule the configuration of a master that has one. Whether
-// certificates are verified is asked of both.
+// tlsFor lets WithTLS overrule the configuration of a master that has one. Either of the two can
+// switch off the verification of certificates.
 func (o *options) tlsFor(c *Config) error {
 	if c.TLS == nil {
 		if o.tls != nil && c.Network != "unix" {
@@ -179,12 +179,11 @@ func checkDialTimeout(d time.Duration) error {
 	return nil
 }
 
-// WithCommandTimeout is how long a lock operation waits for one master: 1 ms
-// to 1 minute. By default it follows from the lock's TTL: an acquisition waits for a
-// twentieth of it, at least 50 ms and at most 2 s. All else waits for 250 ms at most,
-// or, where a quorum is further away, for two round trips to it, up to 2 s. So a TTL of
-// 30 s is enough for masters 600 ms away. Where this process gets no processor, so that
-// its timers come late, it is up to twice as long.
+// WithCommandTimeout is how long a lock operation waits for one master: 1 ms to 1 minute. By
+// default it follows from the lock's TTL: an acquisition waits for a twentieth of it, at least 50
+// ms and at most 2 s. All else waits for 250 ms at most, or, where a quorum is further away, for
+// two round trips to it, up to 2 s. So a TTL of 30 s is enough for masters 600 ms away. If this
+// process gets no processor, so that its timers fire late, the wait is up to twice as long.
 func WithCommandTimeout(d time.Duration) Option {
 	return within("WithCommandTimeout", d, time.Millisecond, time.Minute, func(o *options) { o.commandTimeout = d })
 }
@@ -197,11 +196,10 @@ func WithStallLimit(d time.Duration) Option {
 	return within("WithStallLimit", d, 10*time.Millisecond, 5*time.Minute, func(o *options) { o.stallLimit = d })
 }
 
-// WithBackoff sets the pauses between dials of a master that cannot be
-// reached: from least, doubling, to most, each halved at random. 1 ms to 1
-// minute; 10 ms and 1 s by default. The first dial after a loss has none. Several
-// losses in a row, each after a quarter of a second or less, count as dials that
-// failed.
+// WithBackoff sets the pauses between dials of a master that cannot be reached: from least,
+// doubling, to most, each halved at random. 1 ms to 1 minute; 10 ms and 1 s by default. The first
+// dial after a loss has none. Several losses in a row, each after a quarter of a second or less,
+// count as failed dials.
 func WithBackoff(least, most time.Duration) Option {
 	return func(o *options) error {
 		if least < time.Millisecond || most < least || most > time.Minute {
@@ -226,10 +224,9 @@ func WithQueueLimit(n int) Option {
 	}
 }
 
-// WithLogger sets where connections gained (debug) and lost (warn) are logged. By
-// default warnings go to slog.Default(), as it is when they are logged; with nil
-// nothing is logged. Credentials never are. A client that is made by redlock.Open
-// gives its own logger to its pool.
+// WithLogger sets where connections gained (debug) and lost (warn) are logged. By default warnings
+// go to slog.Default(), as it is when they are logged; with nil nothing is logged. Credentials are
+// never logged. A client that is made by redlock.Open gives its own logger to its pool.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l == nil {

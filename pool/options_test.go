@@ -45,7 +45,7 @@ func TestOptionsAreCheckedAgainstTheirLimits(t *testing.T) {
 	const name64 = "!~xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 	for name, test := range map[string]struct {
 		good []Option
-		bad  map[string]Option // by what the error says behind the name
+		bad  map[string]Option // by the text of the error after the name
 	}{
 		"WithDialTimeout": {[]Option{WithDialTimeout(10 * ms), WithDialTimeout(minute)}, map[string]Option{
 			"dial timeout 9.999999ms: want 10ms to 1m0s":     WithDialTimeout(10*ms - 1),

@@ -14,7 +14,7 @@ import (
 // MaxMasters is how many masters a pool may have.
 const MaxMasters = 63
 
-// scripts are what the masters must have.
+// scripts are the scripts that the masters must have.
 var scripts = func() (all []pipeline.Script) {
 	for _, s := range script.All {
 		all = append(all, pipeline.Script{SHA: s.SHA, Source: s.Source})
@@ -66,7 +66,7 @@ func NewFromConfigs(masters []Config, opts ...Option) (*Pool, error) {
 	return newPool("master", masters, opts)
 }
 
-// newPool calls a master what in errors, before its position.
+// newPool uses what as the name of a master in errors, before its position.
 func newPool(what string, masters []Config, opts []Option) (*Pool, error) {
 	o := defaults()
 	for _, opt := range opts {
@@ -91,7 +91,7 @@ func newPool(what string, masters []Config, opts []Option) (*Pool, error) {
 	return p, nil
 }
 
-// configs makes what the pipelines need.
+// configs makes the configurations of the pipelines.
 func (o *options) configs(what string, masters []Config) ([]pipeline.Config, error) {
 	if n := len(masters); n < 1 || n > MaxMasters {
 		return nil, fmt.Errorf("%d %ss given: want 1 to %d", n, what, MaxMasters)

@@ -55,7 +55,7 @@ func open(t *testing.T, urls []string, opts ...Option) *Pool {
 	return p
 }
 
-// What users are told of masters shows no internal types, and is what the pipelines know.
+// Users see of masters what the pipelines know, without internal types.
 func TestAPoolServesEveryMasterInTheOrderOfTheURLs(t *testing.T) {
 	var urls []string
 	var servers []*miniredis.Miniredis
@@ -86,7 +86,6 @@ func TestAPoolServesEveryMasterInTheOrderOfTheURLs(t *testing.T) {
 	}
 }
 
-// A master that is not there holds up nobody, and the pool least of all.
 func TestNewWaitsForNoMasterAndCloseForAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -126,7 +125,7 @@ func TestNewWaitsForNoMasterAndCloseForAllAtOnce(t *testing.T) {
 	})
 }
 
-// What package redlock compares with.
+// Package redlock compares with these errors.
 func TestTheErrorsAreThoseOfThePipelines(t *testing.T) {
 	for _, pair := range [][2]error{
 		{ErrTimeout, pipeline.ErrTimeout}, {ErrDown, pipeline.ErrDown}, {ErrStalled, pipeline.ErrStalled},

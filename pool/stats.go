@@ -13,15 +13,15 @@ type Stats struct {
 	Connected  bool          // it can be asked now
 	Err        error         // why it is not connected; nil when it is
 	Epoch      uint64        // number of the connection, counted from 1; 0: there was none yet
-	RunID      string        // run_id of the Redis process last connected to; "": it does not tell
+	RunID      string        // run_id of the Redis process last connected to; "": not known
 	InFlight   int           // commands that wait to be sent or for their reply
 	Commands   uint64        // replies received
 	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
 
-	// What its parts in operations on locks came to: it granted or answered, refused, failed, or
-	// came after the operation's deadline.
+	// The master's answers in operations on locks: it granted or answered, refused, failed, or came
+	// after the operation's deadline.
 	Agreed, Refused, Failed, TimedOut uint64
 
 	// Round trips of the connection, one sample for each flush: how many took no longer than

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// errNoURL repeats nothing: url.Error repeats the URL, and what it wraps the part
-// that is wrong, which may be the password.
+// errNoURL repeats no part of the URL: url.Error repeats all of it, and the error inside repeats
+// the wrong part, which may be the password.
 var errNoURL = errors.New(
 	"not a valid URL (characters such as @ : / ? # % in a user, password or path have to be percent-encoded)")
 
@@ -37,8 +37,8 @@ func parseURL(raw string) (Config, error) {
 	case strings.Contains(raw, ",") && strings.Count(raw, "://") > 1,
 		strings.Contains(host, ",") && !strings.Contains(behind, "@"):
 		return Config{}, errSeveral
-	// With an @ behind the host, what was taken for a port, a path or a query
-	// is part of a password that holds a / ? or # as it is.
+	// With an @ after the host, the supposed port, path or query is part of a password in which a /
+	// ? or # is not percent-encoded.
 	case err != nil || strings.Contains(behind, "@"):
 		return Config{}, errNoURL
 	}
@@ -68,8 +68,8 @@ func parseURL(raw string) (Config, error) {
 	return c, nil
 }
 
-// hasScheme reports whether something was meant for a scheme: host:port alone is
-// none, though package url may take the host for one.
+// hasScheme reports whether a scheme was meant: host:port alone has none, although package url may
+// take the host for one.
 func hasScheme(raw string) bool {
 	scheme, _, ok := strings.Cut(raw, ":")
 	if !ok || scheme == "" {
@@ -82,8 +82,8 @@ func hasScheme(raw string) bool {
 	return strings.Contains(raw, "://")
 }
 
-// cutHost gives the host and port of a URL, and what follows them: all of it where
-// there is none.
+// cutHost returns the host and port of a URL, and what follows them: everything if there is no
+// host.
 func cutHost(raw string) (host, behind string) {
 	_, rest, ok := strings.Cut(raw, "//")
 	if !ok {
@@ -114,7 +114,7 @@ func (c *Config) tcp(u *url.URL) (err error) {
 	return c.query(u)
 }
 
-// address is how a server is called everywhere, however it was written.
+// address returns the one form of a server's address that is used everywhere.
 func address(host, port string) (string, error) {
 	if port == "" {
 		port = "6379"

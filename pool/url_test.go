@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// A target is what a URL says of a master, to be compared.
+// A target is what a URL says of a master, in a form that can be compared.
 type target struct {
 	network, addr           string
 	tls, skipVerify         bool
@@ -141,7 +141,7 @@ func TestAnEscapedPasswordArrivesAsItIs(t *testing.T) {
 	}
 }
 
-// checkTarget is what may be relied upon where a URL was accepted.
+// checkTarget fails unless got is usable: every accepted URL must give such a target.
 func checkTarget(t *testing.T, raw string, got target) {
 	t.Helper()
 	switch got.network {
@@ -191,8 +191,8 @@ func FuzzParseURL(f *testing.F) {
 	})
 }
 
-// FuzzPassword puts a password into URLs as people do, without escaping it. Where that is no URL,
-// or another than they meant, the error says what to do and repeats nothing.
+// FuzzPassword puts a password into URLs as people do, without escaping it. If the result is no
+// URL, or not the one that they meant, the error says what to do and repeats nothing.
 func FuzzPassword(f *testing.F) {
 	const secret = "S3CR3T"
 	for _, around := range []string{

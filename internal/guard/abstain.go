@@ -11,8 +11,8 @@ import (
 // A Cause is why a master may not vote, in a word or two. It is a text, so that redlock's error has the same fields.
 type Cause = string
 
-// The causes, in order of precedence, except that NotStandalone follows NotConnected, and
-// Forbidden follows Unreadable.
+// The causes, in order of precedence, except that NotStandalone follows NotConnected, and Forbidden
+// follows Unreadable.
 const (
 	NotConnected  Cause = "not connected"
 	NotMaster     Cause = "not a master"               // a replica
@@ -45,11 +45,11 @@ type AbstainError struct {
 	Left  time.Duration
 	Until time.Time
 	// With Quarantined, How is what made it forget, or seem to: restarted, resynced, evicted,
-	// adopted, emptied, restored, reset or forced; "" if its marker does not say. With NoMarker
-	// it is emptied or "". docs/project/protocol.md explains each.
+	// adopted, emptied, restored, reset or forced; "" if its marker does not say. With NoMarker it
+	// is emptied or "". docs/project/protocol.md explains each.
 	How string
-	// With OffClock, By is by how much its clock is ahead of ours, 0 if that is not known, and
-	// Ours says that most masters differ from us in the same direction.
+	// With OffClock, By is by how much its clock is ahead of ours, 0 if that is not known, and Ours
+	// says that most masters differ from us in the same direction.
 	By   drift.Span
 	Ours bool
 	Err  error // what went wrong, if something did

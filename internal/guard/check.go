@@ -21,8 +21,8 @@ var CheckCommands = [...][]any{
 	{"HMGET", Key, "run", "since", "replid", "db"},
 }
 
-// Mark is what ReadCheck returns while the master is the one that was judged. It has no history
-// if INFO said nothing of the master's replication.
+// Mark is what ReadCheck returns while the master is the one that was judged. It has no history if
+// INFO said nothing of the master's replication.
 func (f Facts) Mark() string {
 	m := f.Marker
 	if f.Info.Role == "" {
@@ -45,11 +45,11 @@ func mark(values ...string) string {
 	return b.String()
 }
 
-// ReadCheck makes a mark of the marker's fields, if the replies to CheckCommands come from a
-// master whose data has the history that the marker names; otherwise the mark is "". A
-// resynchronisation copies the marker, and leaves the process and the connection as they are. The
-// error is an error reply. If INFO is not permitted, the mark has no history: it fits a master
-// that was judged without one, and no other.
+// ReadCheck makes a mark of the marker's fields, if the replies to CheckCommands come from a master
+// whose data has the history that the marker names; otherwise the mark is "". A resynchronisation
+// copies the marker, and leaves the process and the connection as they are. The error is an error
+// reply. If INFO is not permitted, the mark has no history: it fits a master that was judged
+// without one, and no other.
 func ReadCheck(replies [2]any) (string, error) {
 	info, _ := replies[0].([]byte)
 	refused, _ := replies[0].(redis.Error)
@@ -97,8 +97,8 @@ func notPermitted(refused redis.Error) bool {
 	return strings.HasPrefix(string(refused), "NOPERM") || strings.HasPrefix(string(refused), "ERR unknown command")
 }
 
-// NoSection reports whether a server answers INFO that it has no such section. miniredis does, in
-// a text without an error code.
+// NoSection reports whether a server answers INFO that it has no such section. miniredis does, in a
+// text without an error code.
 func NoSection(refused error) bool {
 	said := refused.Error()
 	return strings.HasPrefix(said, "section (") && strings.HasSuffix(said, ") is not supported")

@@ -56,8 +56,8 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 	}
 }
 
-// If INFO is as before, a flush is judged by the result of the last check. So both checks must
-// give the same mark, with any marker.
+// If INFO is as before, a flush is judged by the result of the last check. So both checks must give
+// the same mark, with any marker.
 func TestACheckThatSaysTheSameHasTheSameMark(t *testing.T) {
 	info := func(role, replid, offset string) []byte {
 		return []byte("# Replication\r\nrole:" + role + "\r\nconnected_slaves:1\r\nslave0:ip=::1,port=1,state=online,offset=" + offset +

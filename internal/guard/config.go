@@ -92,9 +92,9 @@ func (c Config) Skew() time.Duration { return Skew(c.MaxTTL) }
 // of the time are read from a clock that may be off by S, so Q is longer by that.
 //
 // With ClientSkew, no client's clock is below a forgotten fencing token (T2) after that time,
-// whenever in its attempt the clock was read: an attempt that takes longer than its lock fails,
-// so no attempt lasts longer than MaxTTL. Q depends on no timeout, so it is the same for all
-// clients of the fleet.
+// whenever in its attempt the clock was read: an attempt that takes longer than its lock fails, so
+// no attempt lasts longer than MaxTTL. Q depends on no timeout, so it is the same for all clients
+// of the fleet.
 func (c Config) Quarantine() time.Duration {
 	since := c.MaxTTL + c.ClientSkew
 	q := since + c.Drift.Allowance(since) + margin

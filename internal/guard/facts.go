@@ -16,8 +16,8 @@ type Facts struct {
 
 	Connected bool
 	Err       error // why it is not connected
-	// Pending: it is being dialled, has not answered its first questions yet, or did not answer
-	// in time. It may be up all the same.
+	// Pending: it is being dialled, has not answered its first questions yet, or its connection
+	// timed out or broke. It may be up all the same.
 	Pending bool
 
 	Info    Info
@@ -54,8 +54,8 @@ type Facts struct {
 	// connection.
 	Longest time.Duration
 
-	// missingFrom is when the first of the latest MISSING answers in a row was received; zero:
-	// the latest answer is another.
+	// missingFrom is when the first of the latest MISSING answers in a row was received; zero: the
+	// latest answer is another.
 	missingFrom drift.Instant
 }
 
@@ -96,11 +96,10 @@ func Longest(facts []Facts) (longest time.Duration) {
 	return longest
 }
 
-// An Age is how long a master has remembered everything, as far as this client has seen. The
-// client counts from its first look at a marker, by its own monotonic clock. So a master's clock
-// that is set later makes no marker older. A marker that was lost and put back does not seem
-// older, either: since only moves up, so a marker with an earlier since counts from the look that
-// found it.
+// An Age is how long a master has remembered everything, as far as this client has seen. The client
+// counts from its first look at a marker, by its own monotonic clock. So a master's clock that is
+// set later makes no marker older. A marker that was lost and put back does not seem older, either:
+// since only moves up, so a marker with an earlier since counts from the look that found it.
 type Age struct {
 	run, replid, since string // fields of its marker
 	connection         bool   // seen on this connection
@@ -137,8 +136,8 @@ func (a Age) with(m Marker) Age {
 	return a
 }
 
-// restoredTo reports whether m, of the same process and history, is older than the marker that
-// was seen last. It is false if an operator has declared the fleet in place of that marker.
+// restoredTo reports whether m, of the same process and history, is older than the marker that was
+// seen last. It is false if an operator has declared the fleet in place of that marker.
 func (a Age) restoredTo(m Marker) bool {
 	before, _ := instant(a.since)
 	now, ok := instant(m.Since)
@@ -151,8 +150,8 @@ func (a Age) of(m Marker) bool {
 
 func (a Age) now(now drift.Instant) time.Duration { return a.age + now.MonotonicSub(a.at) }
 
-// Aged is since of the marker if every lock that earlier settings may have allowed has expired;
-// "" if that is not known, or no earlier MaxTTL was longer.
+// Aged is since of the marker if every lock that earlier settings may have allowed has expired; ""
+// if that is not known, or no earlier MaxTTL was longer.
 func (f Facts) Aged(c Config, now drift.Instant) string {
 	if age, ok := f.age(now); ok && f.Marker.Was != "" && age >= c.quarantineAfter(duration(f.Marker.Was)) {
 		return f.Marker.Since

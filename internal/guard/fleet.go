@@ -22,8 +22,8 @@ const (
 	// ToDeclare: the fleet is new. Declare it on all masters, on the connections of the Facts, and
 	// say so in the log.
 	ToDeclare
-	// ToAdopt: the fleet is not new, so these masters have lost their data or replace others.
-	// Adopt them.
+	// ToAdopt: the fleet is not new, so these masters have lost their data or replace others. Adopt
+	// them.
 	ToAdopt
 )
 
@@ -40,34 +40,34 @@ const (
 	// declaredFor is the same for a master on which nobody has seen a marker, while others of the
 	// fleet are declared: the client that declares them may be slow.
 	declaredFor = 10 * time.Second
-	// longestWait bounds how long an adoption waits for masters that neither answer nor fail. It
-	// is less than the day for which a sighting is kept: the adoption counts from the sighting.
+	// longestWait bounds how long an adoption waits for masters that neither answer nor fail. It is
+	// less than the day for which a sighting is kept: the adoption counts from the sighting.
 	longestWait = time.Hour
 )
 
 // Plan decides what to do about markers, by what all masters say, as of now.
 //
 // A fleet is new if all N masters, N different servers that are fit to be masters, have no marker
-// at the same instant: each has answered MISSING before that instant and after it. One look is
-// not enough. During a rolling restart each master may be found empty at another time, and
-// another client may have adopted it since. A client that then declared those that are still
-// empty would let them vote, although they have just forgotten their locks.
+// at the same instant: each has answered MISSING before that instant and after it. One look is not
+// enough. During a rolling restart each master may be found empty at another time, and another
+// client may have adopted it since. A client that then declared those that are still empty would
+// let them vote, although they have just forgotten their locks.
 //
-// A fleet that has lost everything on all N masters looks like a new one. So a client that has
-// ever seen a marker on one of them declares nothing. While that master has no marker, the client
-// also notes on it that it is known; then nobody declares it. One gap remains: a client that has
-// seen nothing of the fleet may be quicker than all clients that have. Only strict closes it.
+// A fleet that has lost everything on all N masters looks like a new one. So a client that has ever
+// seen a marker on one of them declares nothing. While that master has no marker, the client also
+// notes on it that it is known; then nobody declares it. One gap remains: a client that has seen
+// nothing of the fleet may be quicker than all clients that have. Only strict closes it.
 //
 // Otherwise masters without a marker are adopted when the lack has been known for a second and
-// every master has answered or failed. A master that has done neither may still show that the
-// fleet is new, or is another one. Beside declared masters the adoption takes ten seconds, unless
+// every master has answered or failed. A master that has done neither may still show that the fleet
+// is new, or is another one. Beside declared masters the adoption takes ten seconds, unless
 // somebody has seen a marker on the master: a slow client may be about to declare it. If that
 // client was cut off, no other completes its declaration, and the fleet gives locks after a
-// quarantine. The master itself notes since when the lack is known (seen in marker.lua), so
-// clients that live for less than a second can adopt it together. Waiting is safe: none of these
-// masters votes in the meantime. It also costs nothing: an adopted master remembers from when it
-// was first seen without a marker. So the adoption waits for a master that neither answers nor
-// fails until the adopted ones would vote, at most for longestWait.
+// quarantine. The master itself notes since when the lack is known (seen in marker.lua), so clients
+// that live for less than a second can adopt it together. Waiting is safe: none of these masters
+// votes in the meantime. It also costs nothing: an adopted master remembers from when it was first
+// seen without a marker. So the adoption waits for a master that neither answers nor fails until
+// the adopted ones would vote, at most for longestWait.
 func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 	if c.Level == Off || slices.ContainsFunc(facts, func(f Facts) bool { return f.Word == Conflict }) {
 		return Plan{}
@@ -105,16 +105,15 @@ func (c Config) missing(facts []Facts) (missing []int) {
 	return missing
 }
 
-// mayBeNew reports whether, as far as this client can see, all masters of the fleet have no
-// marker and are fit to be declared, and nobody has seen a marker on one of them. In strict it is
-// false.
+// mayBeNew reports whether, as far as this client can see, all masters of the fleet have no marker
+// and are fit to be declared, and nobody has seen a marker on one of them. In strict it is false.
 func (c Config) mayBeNew(facts []Facts, missing []int) bool {
 	return c.Level == Standard && len(missing) == c.Masters && len(missing) == len(facts) &&
 		!slices.ContainsFunc(facts, func(f Facts) bool { return f.unguarded() || f.known() })
 }
 
-// settled reports whether master i, which has no marker, may be adopted: waiting longer would
-// show nothing more.
+// settled reports whether master i, which has no marker, may be adopted: waiting longer would show
+// nothing more.
 func (c Config) settled(facts []Facts, i int, now drift.Instant) bool {
 	f := facts[i]
 	known, least := f.sightedFor(now), settleFor
@@ -138,8 +137,8 @@ func (f Facts) sightedFor(now drift.Instant) time.Duration {
 
 // stranger reports whether the master has lost a marker that clients other than this one have to
 // replace: somebody has seen one there, but the last that this client has seen, if any, had other
-// settings. Otherwise a passing client with a shorter list would take a restarted master away
-// from its fleet.
+// settings. Otherwise a passing client with a shorter list would take a restarted master away from
+// its fleet.
 func (f Facts) stranger() bool { return f.known() && !f.Ours }
 
 // known reports whether a client has seen a marker there, this one or another.

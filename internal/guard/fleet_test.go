@@ -196,9 +196,9 @@ func TestAFleetThatIsKnownIsNotDeclared(t *testing.T) {
 	}
 }
 
-// SAFETY calls this a mixed fleet taken for new: some masters restarted empty, and the rest,
-// which remember, are the reason not to declare it. A list that is shorter or longer than the
-// fleet declares nothing either.
+// SAFETY calls this a mixed fleet taken for new: some masters restarted empty, and the rest, which
+// remember, are the reason not to declare it. A list that is shorter or longer than the fleet
+// declares nothing either.
 func TestAFleetIsDeclaredOnlyWhenAllNAreEmpty(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 3))

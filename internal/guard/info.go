@@ -84,8 +84,8 @@ func InfoField(name string) string {
 	return name
 }
 
-// credible reports whether a value is one word, as Redis' own values are: it is compared, sent
-// back to the master and shown to people.
+// credible reports whether a value is one word, as Redis' own values are: it is compared, sent back
+// to the master and shown to people.
 func credible(value []byte) bool {
 	if len(value) == 0 || len(value) > maxValue {
 		return false

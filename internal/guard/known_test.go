@@ -158,8 +158,8 @@ func TestInitDeclaresOnlyTheMarkerThatItHasRead(t *testing.T) {
 	})
 }
 
-// Nothing is written if the sighting cannot be deleted: it would later say that the marker was
-// put back.
+// Nothing is written if the sighting cannot be deleted: it would later say that the marker was put
+// back.
 func TestNothingIsDeclaredWhereTheSightingMayNotBeTouched(t *testing.T) {
 	srv := redistest.Start(t, 1, redistest.Config{ACL: []string{"user limited on >secret ~" + Key + " +@all"}}).Masters[0]
 	m, limited := asUser(t, srv), asUser(t, srv)

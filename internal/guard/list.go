@@ -14,12 +14,12 @@ import (
 //go:embed list.lua
 var listSource string
 
-// List notes on a master which list of masters is in use. Clients with different lists of the
-// same length can both have a quorum, and no marker tells them apart.
+// List notes on a master which list of masters is in use. Clients with different lists of the same
+// length can both have a quorum, and no marker tells them apart.
 var List = script.New("list", listSource)
 
-// ListKey is the key of the list's digest, in the database of the locks. It expires listKept
-// after it was last written. Confirming it writes only when less than 90 s are left.
+// ListKey is the key of the list's digest, in the database of the locks. It expires listKept after
+// it was last written. Confirming it writes only when less than 90 s are left.
 const (
 	ListKey  = "redquorum:list"
 	listKept = 2 * time.Minute

@@ -13,8 +13,8 @@ import (
 // Key is the key of a master's marker, a hash without expiry, in the database of the locks.
 const Key = "redquorum:marker"
 
-// Sighting is the key of a hash that says since when a master is known to have no marker. It is
-// in the same database, and expires after a day.
+// Sighting is the key of a hash that says since when a master is known to have no marker. It is in
+// the same database, and expires after a day.
 const Sighting = "redquorum:sighted"
 
 // Version is the version of the marker that this package writes: its field v.
@@ -127,9 +127,9 @@ var fieldCount = len(new(Fields).texts())
 
 var errReply = errors.New("guard: not the reply of a marker script")
 
-// ParseMarker reads the reply of a script as redigo returns it. sent and received are the
-// instants of the call. It returns an error for anything that a script does not return: that
-// never becomes a vote.
+// ParseMarker reads the reply of a script as redigo returns it. sent and received are the instants
+// of the call. It returns an error for anything that a script does not return: that never becomes a
+// vote.
 func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) < 2 || len(parts) > 2+fieldCount {
@@ -213,14 +213,14 @@ func (f Fields) WithoutSince() time.Time {
 	return since
 }
 
-// Age is for how long at least the master has remembered everything. Up to the script's look at
-// the clock it is the smaller of what the master's clock and our wall clock say; from the reply
-// on it counts by our monotonic clock. It reports false where there is no marker of ours.
+// Age is for how long at least the master has remembered everything. Up to the script's look at the
+// clock it is the smaller of what the master's clock and our wall clock say; from the reply on it
+// counts by our monotonic clock. It reports false where there is no marker of ours.
 //
 // Our wall clock counts because a master that boots with a slow clock, which is then set right,
-// would seem to remember for longer than it does. If our clock is before Wall, it is wrong, or
-// the clock of the client that wrote Wall is. Then it does not count: otherwise a client whose
-// clock is an hour behind could not lock for an hour after a restart.
+// would seem to remember for longer than it does. If our clock is before Wall, it is wrong, or the
+// clock of the client that wrote Wall is. Then it does not count: otherwise a client whose clock is
+// an hour behind could not lock for an hour after a restart.
 func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 	since, ok := instant(m.Since)
 	if !ok || !m.Verdict.written() {

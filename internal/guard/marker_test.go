@@ -114,8 +114,8 @@ func TestAMarkerHasAnAgeWhereItIsOfThisFleetAndProcess(t *testing.T) {
 	}
 }
 
-// The age compares our wall clock when the script was sent with the clock of the client that
-// wrote the marker.
+// The age compares our wall clock when the script was sent with the clock of the client that wrote
+// the marker.
 func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 	c := drift.NewFake(time.Unix(1_000_000, 0))
 	sent := c.Now()
@@ -150,8 +150,8 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 	}
 }
 
-// Any answer of a server to the scripts is a valid marker, or is refused. The reply consists of
-// the given numbers and texts.
+// Any answer of a server to the scripts is a valid marker, or is refused. The reply consists of the
+// given numbers and texts.
 func FuzzParseMarker(f *testing.F) {
 	f.Fuzz(func(t *testing.T, verdict string, us int64, texts string, numbers bool) {
 		reply := []any{[]byte(verdict), us}

@@ -68,8 +68,8 @@ type Refused struct {
 // ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the
 // EVAL, and bySHA to the EVALSHA. A command counts as refused only if the user may not run it, or
 // the master does not know it. All other errors pass, such as OOM, or are about the key of the
-// probe. One exception: a user that may set that key but not get it may only write keys, and
-// could release no lock.
+// probe. One exception: a user that may set that key but not get it may only write keys, and could
+// release no lock.
 func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	parts, ok := reply.([]any)
 	none := err != nil && refusesEval(err.Error())

@@ -110,8 +110,8 @@ func syncs(m *master) string {
 }
 
 // With the copy of its own stale replica the marker, the process and the connection are the same:
-// only the history of the data differs. If it is resynchronised in part, it only continues with
-// the replica's writes, and no other key is touched.
+// only the history of the data differs. If it is resynchronised in part, it only continues with the
+// replica's writes, and no other key is touched.
 func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
 	for _, test := range []struct {

@@ -85,9 +85,9 @@ func (c Config) was(longest time.Duration) string {
 	return millis(longest)
 }
 
-// InitArgs are the arguments of EVALSHA for Init, by what the master has answered to the look
-// that decided it. force also replaces a marker that is there. longest is the greatest MaxTTL
-// that any master has named.
+// InitArgs are the arguments of EVALSHA for Init, by what the master has answered to the look that
+// decided it. force also replaces a marker that is there. longest is the greatest MaxTTL that any
+// master has named.
 func (c Config) InitArgs(t Target, seen Fields, force bool, longest time.Duration) []any {
 	return c.args(Init, t, flag(force), millis(c.Quarantine()),
 		seen.Replid, seen.Since, seen.Wall, millis(max(longest, c.MaxTTL)))

@@ -185,8 +185,8 @@ func refuse(i Info) *AbstainError {
 	return nil
 }
 
-// JudgeMarker judges a master whose run_id is known, by its marker and its clock alone. It
-// returns why the master may not vote, nil when it may.
+// JudgeMarker judges a master whose run_id is known, by its marker and its clock alone. It returns
+// why the master may not vote, nil when it may.
 func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 	m := f.Marker
 	if m.Verdict == None || m.Verdict == Present || f.MarkerErr != nil {
@@ -249,8 +249,8 @@ func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	}
 }
 
-// SuspectOurselves sets Ours in the errors of one direction if at least need clocks are off in
-// it: then it is more likely that our own clock is wrong.
+// SuspectOurselves sets Ours in the errors of one direction if at least need clocks are off in it:
+// then it is more likely that our own clock is wrong.
 func SuspectOurselves(off []*AbstainError, need int) {
 	var ahead, behind int
 	for _, why := range off {

@@ -217,8 +217,8 @@ func TestOneServerAtTwoAddressesHasOneVote(t *testing.T) {
 				t.Errorf("%v: %v: want it to name %s", level, s[i], want)
 			}
 		}
-		// The address that has the vote keeps it even when it may not use it: a client that saw
-		// the other address in its place would count one server twice.
+		// The address that has the vote keeps it even when it may not use it: a client that saw the
+		// other address in its place would count one server twice.
 		if level == Off {
 			continue
 		}

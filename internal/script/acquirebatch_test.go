@@ -21,11 +21,11 @@ type wanted struct {
 	lock, token string
 	ttl         time.Duration
 	number      int64         // the least fencing token; 0: not fenced
-	off         time.Duration // of the master's clock, as we pretend
+	off         time.Duration // how far ahead the master's clock is, as we pretend
 }
 
-// args are the first six that guarded.lua takes of it: token, TTL, one that is not
-// used, number, least and most.
+// args are the first six arguments of guarded.lua for it: token, TTL, an unused one, number, least
+// and most.
 func (w wanted) args(strict bool, now int64) []any {
 	args := []any{w.token, w.ttl.Milliseconds(), "0", "", "", ""}
 	if w.number != 0 {
@@ -38,7 +38,7 @@ func (w wanted) args(strict bool, now int64) []any {
 	return args
 }
 
-// oneByOne asks for each alone.
+// oneByOne acquires each lock alone.
 func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 	m.t.Helper()
 	for _, w := range all {
@@ -60,7 +60,7 @@ func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 	return replies
 }
 
-// together asks for all at once. Those that are fenced have to come first.
+// together acquires all locks at once. Those that are fenced have to come first.
 func (m *lua) together(strict bool, all []wanted) (replies []string) {
 	m.t.Helper()
 	now := m.now()
@@ -99,8 +99,8 @@ func (m *lua) together(strict bool, all []wanted) (replies []string) {
 	return replies
 }
 
-// inShort is a reply without what differs from one call to the next: times, and
-// what an error says of the script (or the server of where in it).
+// inShort is a reply without what differs from one call to the next: times, and the parts of an
+// error that name the script or a position in it.
 func (m *lua) inShort(reply any) string {
 	var refused redis.Error
 	if err, ok := reply.(error); ok {
@@ -148,7 +148,7 @@ func (m *lua) everything() (all []string) {
 	return all
 }
 
-// prepare makes what locks meet, by chance but the same for a seed.
+// prepare makes the obstacles that locks meet, at random but the same for a seed.
 func (m *lua) prepare(seed uint64, strict bool) (all []wanted) {
 	m.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -161,7 +161,7 @@ func (m *lua) prepare(seed uint64, strict bool) (all []wanted) {
 			w.number = number
 		}
 		if i > 0 && (i < fenced || i > fenced) && random.IntN(10) == 0 {
-			w.lock = all[i-1].lock // for somebody else
+			w.lock = all[i-1].lock // the same lock, with another token
 		} else if random.IntN(2) == 0 {
 			m.obstruct(random, w, number)
 		}
@@ -228,7 +228,7 @@ func TestJoinedAcquisitionsDoWhatEachWouldDo(t *testing.T) {
 	}
 }
 
-// Where a command fails, only the lock that it is for is not granted.
+// If a command fails, only its own lock is not granted.
 func TestOfJoinedAcquisitionsEachFailsAlone(t *testing.T) {
 	m := newMaster(t).lua
 	all := []wanted{{"a", "token-a", time.Minute, 0, 0}, {"b", "token-b", -time.Minute, 0, 0}, {"c", "token-c", time.Minute, 0, 0}}

@@ -16,11 +16,11 @@ var releaseLeasesSource string
 
 // The scripts that do for many locks what other scripts do for one.
 var (
-	// ReleaseBatch is Release, and for some the release of Queue.
+	// ReleaseBatch does Release for each lock, and for the first ones the release of Queue.
 	ReleaseBatch = newScript("releasebatch", withHandOver(releaseBatchSource))
-	// ReleaseLeases is the same in strict: GuardedRelease, and the release of Queue there.
+	// ReleaseLeases does the same in strict: GuardedRelease, and the release of Queue there.
 	ReleaseLeases = newScript("releaseleases", releaseLeasesSource+withHandOver(releaseBatchSource))
-	// AcquireBatch is GuardedAcquire.
+	// AcquireBatch does GuardedAcquire for each lock.
 	AcquireBatch = newScript("acquirebatch", withGuardedAcquire(acquireBatchSource))
 )
 

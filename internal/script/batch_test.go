@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// each is a lock's letter in states and what release.lua says to ours there.
+// each makes locks as make does, and returns our token for each of them.
 func (m *lua) each(states string) (keys []string, tokens []any) {
 	keys = m.make(states)
 	for range states {
@@ -35,7 +35,7 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 	if got := fmt.Sprint(m.eval(ReleaseBatch, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
 		t.Errorf("by other tokens: %s and %q", got, m.letters(keys))
 	}
-	// A rollback and the release of the attempt behind it.
+	// A rollback, and the release of the attempt after it.
 	m.do("FLUSHALL")
 	m.do("SET", "k", "second")
 	if got := fmt.Sprint(m.eval(ReleaseBatch, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
@@ -43,7 +43,7 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 	}
 }
 
-// In strict the lease of the token goes, of each lock its own, and nothing else.
+// In strict each lock's lease of its own token is cleared, and nothing else.
 func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 	m := newMaster(t).lua
 	const states = "oa-oo"
@@ -91,7 +91,7 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 	}
 }
 
-// Each queue is handed over by the release of its own lock, as one by one.
+// The release of a lock hands over its own queue, as it does when sent alone.
 func TestJoinedReleasesHandOver(t *testing.T) {
 	whole := newMaster(t)
 	m := whole.lua
@@ -116,14 +116,14 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 	if got, want := fmt.Sprint(m.eval(ReleaseBatch, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
 		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 	}
-	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens but who releases
+	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens; client-3 is the one that releases
 		t.Errorf("one by one %v, want %s", single, want)
 	}
 	keys, _ = m.each("oa-")
 	if got := fmt.Sprint(m.eval(ReleaseBatch, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
 		t.Errorf("without queues: %s", got)
 	}
-	// Readers alone wait for the second.
+	// Only readers wait for the second.
 	keys, _ = m.each("ao")
 	m.do("ZADD", queueName(keys[1])+":readers", 1, "reader")
 	all = []string{keys[0], keys[1], queueName(keys[0]), queueName(keys[1])}

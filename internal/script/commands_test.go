@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What Commands would not see: a command whose name is not spelt out where it is
-// called, and a local name of redis.call other than call or pcall.
+// Commands would not see a command whose name is not spelt out where it is called, or that is
+// called by a local name of redis.call other than call or pcall.
 func TestEveryCommandOfAScriptIsSpeltOut(t *testing.T) {
 	comment := regexp.MustCompile(`--[^\n]*`)
 	called := regexp.MustCompile(`\bp?call\([^,)]*`)

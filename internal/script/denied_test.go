@@ -63,7 +63,7 @@ func TestARefusedCommandIsAnErrorAndNotAnotherHolder(t *testing.T) {
 	}
 }
 
-// What fails behind the release must not hide it.
+// A failure after the release must not hide the release.
 func TestALockIsReleasedWhereItsQueueMayNotBeLookedAt(t *testing.T) {
 	m := withUsers(t)
 	for _, test := range []struct {

@@ -29,9 +29,9 @@ var raiseSource string
 //go:embed raise_known.lua
 var raiseKnownSource string
 
-// The scripts for locks with a fencing token and for strict, and those that adopt any lock. All begin with guarded.lua,
-// which says what they have in common. Where a plain script does the rest, they contain its
-// source, so that there is only one copy of it.
+// The scripts for locks with a fencing token and for strict, and those that adopt any lock. Those
+// that grant or prolong contain guarded.lua, which says what they have in common. Where a plain
+// script does the rest, they contain its source, so that there is only one copy of it.
 var (
 	GuardedAcquire   = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
 	GuardedExtend    = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)

@@ -35,7 +35,7 @@ type modus struct {
 	fenced bool
 	number int64
 	strict bool
-	off    time.Duration // of the master's clock, as we pretend
+	off    time.Duration // how far ahead the master's clock is, as we pretend
 	third  string
 }
 
@@ -45,7 +45,7 @@ const (
 	retained = int64(100_000_000) // ms
 )
 
-// keys is what the script takes, with other keys behind the first.
+// keys returns the script's keys, with the others after the locks.
 func (o modus) keys(locks []string, others ...string) (keys []string) {
 	add := func(prefix string, names []string) {
 		for _, name := range names {
@@ -88,7 +88,7 @@ func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys 
 	return reply
 }
 
-// all is every key with what is in it.
+// all returns every key with what is in it.
 func (m *lua) all() map[string]string {
 	m.t.Helper()
 	names, err := redis.Strings(m.conn.Do("KEYS", "*"))
@@ -126,7 +126,7 @@ func TestAFenceRisesWithEveryGrantAndOutlivesTheLock(t *testing.T) {
 	m.want("a higher floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number)
 }
 
-// One lock that is free is granted before all others are looked at: so both ways.
+// A single free lock takes another path (guarded_free.lua), so both are tested.
 func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
 	type fences struct {
 		locks  []string
@@ -209,7 +209,7 @@ func TestSeveralLocksHaveOneToken(t *testing.T) {
 	m.want("extend all, of which one has more", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 30)
 }
 
-// What a reader has met is stored, and no fence falls by it: whoever comes next gets more.
+// A raise stores the token that a reader has met, and lowers no fence: the next holder gets more.
 func TestARaiseOfAReaderLowersNoFence(t *testing.T) {
 	m := newMaster(t).lua
 	for before, after := range map[string]string{"": "7", "5": "7", "9": "9", "word": "word"} {
@@ -228,7 +228,7 @@ func TestARaiseOfAReaderLowersNoFence(t *testing.T) {
 	}
 }
 
-// Nobody would clear it.
+// Nobody would clear the lease of a client that was refused.
 func TestWhoIsRefusedHasNoLease(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{strict: true, third: "1"}
@@ -240,8 +240,8 @@ func TestWhoIsRefusedHasNoLease(t *testing.T) {
 	}
 }
 
-// Each master lets one in of several that adopt a token, and what is left of the old token is
-// nothing: no lease, no key.
+// If several clients adopt a token, each master lets one of them in. Nothing is left of the old
+// token: no lease, no key.
 func TestAnAdoptionReplacesTheTokenWhereItStands(t *testing.T) {
 	for _, o := range []modus{{}, {fenced: true, number: 5}, {strict: true}, {fenced: true, number: 5, strict: true}} {
 		m := newMaster(t).lua
@@ -283,7 +283,7 @@ func TestAnAdoptionReplacesTheTokenWhereItStands(t *testing.T) {
 	}
 }
 
-// In strict a lease of somebody else is in the way of an adoption, as of any acquisition.
+// In strict a lease of somebody else prevents an adoption, as it does any acquisition.
 func TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{strict: true}
@@ -300,8 +300,8 @@ func TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption(t *testing.T) {
 	}
 }
 
-// What the model of verification/fencing finds where only the owner is compared: the first
-// attempt is executed a second time after others have held the lock.
+// The model of verification/fencing finds this where only the owner is compared: the first attempt
+// is executed a second time after others have held the lock.
 func TestARaiseComparesTheFenceAndNotTheOwnerAlone(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{fenced: true, number: 5}
@@ -344,7 +344,7 @@ func TestWhereTheClocksDifferNothingIsWritten(t *testing.T) {
 	}
 }
 
-// A jump of the clock has deleted the locks, and is over.
+// A jump of the clock has deleted the locks, and the clock is right again.
 func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{strict: true, third: "1"}
@@ -377,7 +377,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 	}
 	m.want("the holder's extension", m.guarded(GuardedExtend, o, ours, time.Minute, keys), 2, 0)
 	m.do("DEL", "a")
-	release(GuardedRelease, other, 3) // clears no lease but its own
+	release(GuardedRelease, other, 3) // clears only its own lease
 	refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
 	release(GuardedRelease, ours, 3)
 
@@ -415,7 +415,7 @@ func TestALeaseEndsWithItsTTLAndIsNeverShortened(t *testing.T) {
 	}
 	m.advance(time.Millisecond)
 	l.want("acquire after that", l.guarded(GuardedAcquire, o, other, time.Second, keys), 1, 0)
-	// The record of the first goes only when it is over by the client's clock too.
+	// The first one's record goes only when it is over by the client's clock too.
 	if n := l.do("ZCARD", leaseOf+"a"); n != int64(2) {
 		t.Errorf("%v records, want 2", n)
 	}

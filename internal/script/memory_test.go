@@ -19,7 +19,7 @@ type held struct {
 	modus  modus
 	locks  []string
 	reader bool
-	before []any // what stands before the arguments that all have
+	before []any // arguments before those that all have
 }
 
 // set makes the lock, with its fences and lease records.
@@ -65,7 +65,7 @@ func (h held) prolong(m *lua, ttl time.Duration) any {
 	return reply
 }
 
-// Every script that prolongs, in every form.
+// holds has every script that prolongs a lock, in every form.
 func holds() (all []held) {
 	two := []string{"a", "b"}
 	longest := []any{time.Hour.Milliseconds()}

@@ -13,7 +13,7 @@ const readersOf = queueOf + ":readers"
 // before.
 type phased struct {
 	*clockMaster
-	heard map[string]chan string // what clients were told
+	heard map[string]chan string // the messages of each client
 }
 
 func newPhased(t *testing.T, clients ...string) *phased {
@@ -31,7 +31,7 @@ func newPhased(t *testing.T, clients ...string) *phased {
 	return m
 }
 
-// hearsBy is what a client is told by what f does.
+// hearsBy runs f, and returns the message that the client gets by it.
 func (m *phased) hearsBy(client string, f func()) string {
 	m.t.Helper()
 	f()
@@ -43,7 +43,7 @@ func (m *phased) hearsBy(client string, f func()) string {
 	}
 }
 
-// readers asks the script of readers that wait.
+// readers runs the script for readers that wait.
 func (m *phased) readers(args ...any) any {
 	m.t.Helper()
 	return m.eval(ReadersQueue, []string{key, queueOf, writers}, args...)
@@ -77,7 +77,7 @@ func (m *phased) leave(token string) any {
 	return m.eval(ReaderHandOver, []string{key}, token, longest, "me")
 }
 
-// called are the clients with a mark that stands, of readers and then of writers.
+// called returns the readers and the writers whose mark counts.
 func (m *phased) called() (readers, writers []string) {
 	m.t.Helper()
 	grace := float64(250 * time.Millisecond / time.Microsecond)
@@ -124,7 +124,7 @@ func TestAWritersReleaseCallsAllReadersAndNoWriter(t *testing.T) {
 	if all, _ := m.ZMembers(readersOf); len(all) != 2 {
 		t.Errorf("%q wait to read: want those that heard", all)
 	}
-	// Until they have come, or have had the time to, no writer gets it.
+	// Until they have come, or have had the time to come, no writer gets it.
 	if got := m.state(m.queue("wait", "w1", "")); got.ours != 0 {
 		t.Errorf("a writer goes before the readers: %+v", got)
 	}
@@ -171,8 +171,8 @@ func TestTheLastReaderAtTheMasterCallsTheFirstWriter(t *testing.T) {
 	}
 }
 
-// Of a lock of which nobody knows who had it last, since it expired, the one comes first
-// that waits longest.
+// If a lock has expired, nobody knows who had it last. Then the client that has waited longest
+// comes first.
 func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
 	for name, test := range map[string]struct {
 		readerFirst, intent bool
@@ -249,8 +249,8 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 	}
 }
 
-// A reader that was called is let in beside a writer that waits; nobody is beside one that
-// has the lock.
+// A reader that was called enters although a writer waits. No reader enters while a writer has the
+// lock.
 func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
 	m := newPhased(t)
 	m.eval(WriterIntent, []string{writers}, "w", 2000)
@@ -265,7 +265,7 @@ func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
 	m.want("one that was called, where a writer has the lock", enter("1"), 0)
 }
 
-// A client that has come, or given up, has no mark any more for which others would wait.
+// A client that has come, or given up, has no mark any more, so nobody waits for it.
 func TestAReaderThatHasComeTakesItsMarkWithIt(t *testing.T) {
 	m := newPhased(t, "r", "w")
 	m.set(ours, time.Minute)
@@ -281,7 +281,8 @@ func TestAReaderThatHasComeTakesItsMarkWithIt(t *testing.T) {
 	m.wantCalled("when it is out", nil, []string{"w"})
 }
 
-// Also where others have been called and the lock is free: who leaves does not join them.
+// That is also so while others have been called and the lock is free: a client that leaves is not
+// called with them.
 func TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry(t *testing.T) {
 	m := newPhased(t, "r", "gone")
 	m.set(ours, time.Minute)
@@ -293,7 +294,7 @@ func TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry(t *testing.T) {
 	}
 }
 
-// Marks from before the clock was set back hold nobody off, and nobody is lost by them.
+// Marks from before the clock was set back keep nobody out, and no client is lost by them.
 func TestAReadersMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 	m := newPhased(t, "r", "w")
 	m.set(other, time.Minute)
@@ -310,7 +311,7 @@ func TestAReadersMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 	m.wantCalled("by a writer's release", []string{"r"}, nil)
 }
 
-// What else is at the readers' name is nobody's: writers go on.
+// Another key at the readers' name does not stop writers.
 func TestAStrangeQueueOfReadersHoldsNoWriterUp(t *testing.T) {
 	m := newPhased(t, "w")
 	m.set(ours, time.Minute)

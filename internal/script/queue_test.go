@@ -11,13 +11,13 @@ import (
 
 const queueOf = "redquorum:q:1:{" + key + "}"
 
-// queue runs a question to the queue's script.
+// queue runs the queue's script.
 func (m *master) queue(args ...any) any {
 	m.t.Helper()
 	return m.eval(Queue, []string{key, queueOf}, args...)
 }
 
-// A state is what wait says, and take that did not succeed.
+// A state is the reply of wait, and of a take that did not succeed.
 type state struct {
 	ours, first int64
 	score       string
@@ -78,7 +78,7 @@ func TestWhoWaitsHasAPlaceByTheTimeOfTheirComing(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	m.at(18e14) // looking again keeps the place
+	m.at(18e14) // looking again keeps the ticket
 	if got := m.state(m.queue("wait", "c", "")); got.score != "1700000000000000" || got.first != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -106,7 +106,7 @@ func TestAReleaseTellsTheFirstWhoHears(t *testing.T) {
 	if got, want := m.entries(), []string{"alive", "later"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// It is told once: nobody else is until it has had the time to come.
+	// It is woken once, and nobody else is until it has had the time to come.
 	if got := next(alive, func() { reply = m.queue("release", "me", "token") }); got != "" || reply != int64(13) {
 		t.Errorf("the message %q, the reply %v", got, reply)
 	}

@@ -17,7 +17,7 @@ func (m *lua) keysWithQueues(states string) (keys []string) {
 	return keys
 }
 
-// Of what is free now each lock that has a queue is handed over, once.
+// Each lock that is free now and has a queue is handed over, once.
 func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 	whole := newMaster(t)
 	m := whole.lua
@@ -30,19 +30,19 @@ func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 	if got := m.eval(ReleaseSet, keys[:1], ours, "client-9"); fmt.Sprint(got) != "[3 1 1]" {
 		t.Errorf("%v: not known to be another's", got)
 	}
-	// Who does not listen is dropped.
+	// A client that does not listen is dropped.
 	keys = m.keysWithQueues("oo")
 	if got := fmt.Sprint(m.eval(ReleaseSet, keys, ours, "client-1")); got != "[1 1 0 2 2]" {
 		t.Errorf("%s", got)
 	}
-	// Readers come before writers, as behind any writer.
+	// Readers come before writers, as after any writer's release.
 	keys = m.keysWithQueues("o")
 	m.do("ZADD", "redquorum:q:1:{"+keys[0]+"}:readers", 2, "reader")
 	told := next(whole.hears("reader"), func() { m.eval(ReleaseSet, keys, ours, "client-0") })
 	if want := "redquorum:r:" + keys[0]; told != want {
 		t.Errorf("a reader was told %q, want %q", told, want)
 	}
-	// What is no queue is left alone, and does not keep the locks.
+	// A key that is no queue is left alone, and does not prevent the release.
 	keys = m.make("oo")
 	m.do("SET", "redquorum:q:1:{"+keys[0]+"}", "x")
 	if got := fmt.Sprint(m.eval(ReleaseSet, keys, ours, "client-1")); got != "[1]" || m.letters(keys) != "--" {

@@ -12,7 +12,7 @@ import (
 
 const (
 	writers = "redquorum:intent:1:" + key
-	longest = 24 * 60 * 60 * 1000 // the TTL of all clients, in ms
+	longest = 24 * 60 * 60 * 1000 // the longest TTL of all clients, in ms
 )
 
 // A clockMaster is a master whose clock the test moves.
@@ -39,8 +39,8 @@ func (m *clockMaster) enter(token string, ttl time.Duration) any {
 	return m.eval(ReaderAcquire, []string{key, writers}, token, ttl.Milliseconds(), longest)
 }
 
-// reads checks who reads, each for how long, and that the key expires with the
-// last; none: that there is no key.
+// reads checks which readers are in, each for how long, and that the key expires with the last;
+// none: there is no key.
 func (m *clockMaster) reads(want map[string]time.Duration) {
 	m.t.Helper()
 	m.inSet(key, want)
@@ -128,7 +128,7 @@ func TestAReaderStaysOutWhileAWriterWaits(t *testing.T) {
 	m.inSet(writers, nil)
 }
 
-// What else is at the name of the intents neither matters nor is touched.
+// Another key at the name of the intents does not matter, and is not touched.
 func TestAnIntentLeavesWhatIsNotItsOwnAlone(t *testing.T) {
 	m := newClockMaster(t)
 	m.do("SET", writers, "?")

@@ -17,8 +17,8 @@ const (
 	other = "theirs"
 )
 
-// A lua runs scripts on a master. That an embedded one does with them what a redis-server does,
-// is what test/fidelity shows.
+// A lua runs scripts on a master. test/fidelity shows that embedded masters run them as
+// redis-server does.
 type lua struct {
 	t    *testing.T
 	conn redis.Conn
@@ -112,7 +112,7 @@ func (m *master) set(token string, ttl time.Duration) {
 	m.do("SET", key, token, "PX", ttl.Milliseconds())
 }
 
-// unchanged fails where f changes anything.
+// unchanged fails if f changes anything.
 func (m *master) unchanged(f func()) {
 	m.t.Helper()
 	before, expires := m.Dump(), m.TTL(key)
@@ -164,7 +164,7 @@ func TestHolderAndInspectTellTypeValueAndTTL(t *testing.T) {
 		"a string without expiry": {[]any{"SET", key, ours}, "string", ours, -1},
 		"a string of 257 bytes":   {[]any{"SET", key, long}, "string", long[:256], -1},
 	}
-	for kind, command := range otherTypes { // the sorted set's score is long over
+	for kind, command := range otherTypes { // the sorted set's score is long past
 		tests[kind] = stored{command, kind, "", -1}
 	}
 	for name, test := range tests {

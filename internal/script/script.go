@@ -60,7 +60,7 @@ var (
 	Inspect = newScript("inspect", inspectSource)
 	Queue   = newScript("queue", withHandOver(withHeld(queueSource)))
 
-	// Of read-write locks; the writer is the plain lock.
+	// Scripts for read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", withReaders(readerAcquireSource))
 	ReaderExtend  = newScript("reader_extend", withReaders(readerExtendSource))
 	ReaderVerify  = newScript("reader_verify", readerVerifySource)

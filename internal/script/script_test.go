@@ -38,19 +38,19 @@ func TestEveryFileIsAScript(t *testing.T) {
 	}
 }
 
-// isPart is of files that are put together with others.
+// isPart reports whether a file is put together with others.
 func isPart(file string) bool {
 	return strings.HasPrefix(file, "guarded") || slices.Contains([]string{"handover.lua", "held.lua", "phases.lua", "intents.lua", "readers.lua", "reader_handover.lua", "releaseset.lua", "releaseleases.lua"}, file)
 }
 
-// KEYS without an index stands for however many there are.
+// KEYS without an index means all of them, however many there are.
 var parameter = regexp.MustCompile(`KEYS\b(\[\d+\])?|ARGV\[\d+\]`)
 
-// Whoever calls a script reads its head alone.
+// Callers of a script read only its head.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	for _, s := range All {
 		if isPart(s.Name + ".lua") {
-			continue // put together of files that state it, each for itself
+			continue // it consists of files that each state it
 		}
 		own, err := os.ReadFile(s.Name + ".lua")
 		if err != nil {

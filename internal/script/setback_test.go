@@ -37,7 +37,7 @@ const lookTime = 2 * time.Second // for what a test does between two looks at th
 
 func about(got, want time.Duration) bool { return got <= want && got > want-lookTime }
 
-// Who was called before the clock was set back, and died, holds nobody off.
+// A client that was called before the clock was set back, and died, keeps nobody out.
 func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 	const a, queueOfA = "a", "redquorum:q:1:{a}"
 	pair := []string{a, queueOfA}
@@ -95,7 +95,7 @@ func TestAMarkCountsForAsLongAsItsGrace(t *testing.T) {
 	}
 }
 
-// Those who come after the step would be before everybody who waits already.
+// Otherwise clients that come after the step would be ahead of all that wait already.
 func TestAPlaceInTheFutureCountsAsNow(t *testing.T) {
 	m := newMaster(t).lua
 	m.do("SET", "a", "other")
@@ -134,8 +134,8 @@ func TestAnIntentFurtherAheadThanItStandsDoesNotCount(t *testing.T) {
 	}
 }
 
-// A reader is believed, for as long as it can be alive: all who write the set see
-// to that, and it never is shortened by more.
+// A reader's expiry counts for as long as the reader can be alive: every script that writes the set
+// cuts it to that, and never shortens it by more.
 func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 	const most = time.Minute
 	plain, guarded := []string{"a", "intents"}, modus{fenced: true, strict: true, third: "1"}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ttl is that of all calls here, in milliseconds.
+// ttl is the TTL of all calls here, in milliseconds.
 const ttl = 10_000
 
 // contents are what may be at a lock's name, a letter each. left is for how many
@@ -27,7 +27,7 @@ var contents = map[rune]struct {
 	// Nearly ours.
 	'+': {"string", ours + "x", 5000},
 	'<': {"string", ours[:len(ours)-1], 5000},
-	// Of other types, which are all alike.
+	// Other types, which are all treated alike.
 	'h': {"hash", "", 5000},
 	'z': {"zset", "", 5000},
 }
@@ -54,8 +54,8 @@ func (m *lua) make(letters string) (keys []string) {
 	return keys
 }
 
-// letters tells what the keys have become; "?" is none of contents. TTLs run on while a
-// real server is asked, by much less than a second of 5, 10 or 60.
+// letters returns what the keys have become; "?" is none of contents. A real server's TTLs run on
+// in the meantime, by much less than a second of 5, 10 or 60.
 func (m *lua) letters(keys []string) string {
 	m.t.Helper()
 	var letters strings.Builder
@@ -103,8 +103,7 @@ func (m *lua) does(alone bool, rows []row) {
 	}
 }
 
-// Tokens are compared byte for byte, as long as they are, and only what is ours is
-// changed.
+// Tokens are compared byte for byte, in full, and only what is ours is changed.
 func TestScriptsForOneKey(t *testing.T) {
 	const others = "ab+<hz"
 	m := newMaster(t).lua
@@ -125,7 +124,7 @@ func TestScriptsForOneKey(t *testing.T) {
 		{Verify, []any{ours}, "-", 3, "-"},
 		{Verify, []any{ours}, others, 0, others},
 
-		// Of readers, where a writer is: its own token is turned into one.
+		// The scripts for readers leave a writer's lock alone, also with the writer's own token.
 		{ReaderExtend, []any{ours, ttl, "1", longest}, "oa", 0, "oa"},
 		{ReaderVerify, []any{ours}, "oa", 0, "oa"},
 		{ReaderRelease, []any{ours, longest}, "oa", 0, "oa"},
@@ -135,11 +134,11 @@ func TestScriptsForOneKey(t *testing.T) {
 func TestScriptsForSeveralKeys(t *testing.T) {
 	m := newMaster(t).lua
 	m.does(false, []row{
-		// All or none, and nothing written where it is none.
+		// All or none; if none, nothing is written.
 		{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
 		{AcquireAll, []any{ours, ttl}, "--a", 0, "--a"},
 
-		// Prolonged, never shortened; set again where nobody else is.
+		// Prolonged, never shortened; set again unless another holds one of them.
 		{ExtendAll, []any{ours, ttl, "1"}, "lon", 1, "lOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "o-o", 2, "OOO"},
 		{ExtendAll, []any{ours, ttl, "1"}, "---", 2, "OOO"},
@@ -153,13 +152,13 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 		{VerifyAll, []any{ours}, "o-a", 0, "o-a"},
 		{VerifyAll, []any{ours}, "o-h", 0, "o-h"},
 
-		// Ours go, whatever became of the others.
+		// Ours are deleted, whatever became of the others.
 		{ReleaseAll, []any{ours}, "olo", 1, "---"},
 		{ReleaseAll, []any{ours}, "o-n", 3, "---"},
 		{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
 		{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
 
-		// Tokens are compared byte for byte, as long as they are.
+		// Tokens are compared byte for byte, in full.
 		{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
 		{ExtendAll, []any{ours, ttl, "1"}, "<o", 0, "<O"},
 		{VerifyAll, []any{ours}, "+o", 0, "+o"},
@@ -168,7 +167,7 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 
 		{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
 
-		// Of a lock with a queue, which is empty, or no queue at all.
+		// A lock whose queue is empty, or is no queue at all.
 		{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
 		{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
 		{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},

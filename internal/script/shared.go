@@ -14,7 +14,7 @@ var handOverSource string
 //go:embed phases.lua
 var phasesSource string
 
-// includeHandOver is the line that includes handover.lua, and phases.lua behind it.
+// includeHandOver is the line that includes handover.lua, and after it phases.lua.
 const includeHandOver = "-- include handover.lua\n"
 
 //go:embed intents.lua
@@ -54,5 +54,5 @@ func withReaders(source string) string {
 //go:embed releaseset.lua
 var releaseSetSource string
 
-// ReleaseSet is ReleaseAll, and hands the locks over.
+// ReleaseSet does ReleaseAll, and hands the locks over.
 var ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))

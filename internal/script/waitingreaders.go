@@ -11,10 +11,10 @@ var readerHandOverSource string
 // The scripts of readers that wait, and of readers that wake the next waiters.
 var (
 	ReadersQueue = newScript("readers_queue", withHandOver(withHeld(readersQueueSource)))
-	// ReaderHandOver is ReaderRelease, and hands the lock over.
+	// ReaderHandOver does ReaderRelease, and hands the lock over.
 	ReaderHandOver = newScript("reader_handover",
 		plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
-	// GuardedReaderHandOver is the same in strict, of GuardedReaderRelease.
+	// GuardedReaderHandOver does the same in strict, with GuardedReaderRelease.
 	GuardedReaderHandOver = newScript("guarded_reader_handover",
 		guardedReleaseSource+plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
 )

@@ -26,7 +26,7 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 	masters.InBubble(t, fleetOf, func(_ *testing.T, b *masters.Bubble) { test(&fleet{b}) })
 }
 
-// A flightConn notes what is written at once.
+// A flightConn notes each write.
 type flightConn struct {
 	net.Conn
 	mu      sync.Mutex // guards flights
@@ -46,8 +46,8 @@ func (c *flightConn) written() []string {
 	return c.flights
 }
 
-// watch makes the connections and a Monitor that is there before the first of them, and
-// waits until it has judged all masters that can be.
+// watch makes a Monitor and then the connections, and waits until the Monitor has judged all
+// masters that can be judged.
 func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*Monitor, []*flightConn, func()) {
 	f.T.Helper()
 	begin := make(chan struct{})
@@ -113,7 +113,7 @@ func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
 	})
 }
 
-// What another process has said counts for nothing.
+// Answers of another process do not count.
 func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		g, _, end := f.watch(f.Dialer())

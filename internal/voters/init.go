@@ -115,7 +115,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		pending := false
 		for i := range g.masters {
 			w := &g.masters[i]
-			// A master that has answered is looked at again and again. One far away always is.
+			// A master that has answered is looked at again and again, and one far away all the
+			// time.
 			pending = pending || w.redialing ||
 				w.asking != nil && (w.asking.purpose.writes() ||
 					w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed) && !w.takesNoScript())

@@ -19,7 +19,7 @@ type inquiry struct {
 	epoch   uint64
 	purpose purpose
 	calls   []pipeline.Call
-	script  int           // which of them runs the script whose answer is a marker
+	script  int           // index of the call whose script answers with a marker
 	sent    drift.Instant // before any of them is written
 	done    chan struct{} // closed when it was answered; nil: nobody waits
 	result  guard.Marker  // with done
@@ -40,8 +40,8 @@ const (
 	askInit                   //
 )
 
-// writes reports whether the purpose is to write a marker. (The dial script of a look
-// also writes one where one is due.)
+// writes reports whether the purpose is to write a marker. (The dial script of a look also writes
+// one if it is due.)
 func (p purpose) writes() bool { return p != askLook }
 
 // waitForDial is how long a script that compares clocks may take to reply. A later
@@ -51,8 +51,8 @@ const waitForDial = time.Second
 // infoSections are asked for one by one: several in one INFO need Redis 7.0.
 var infoSections = []string{"server", "replication", "memory"}
 
-// The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, a write, and the
-// dial script and that of the list, where the run_id is known.
+// The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, a write, the dial
+// script and the list's script. The last two are left out while the script cannot know the run_id.
 const (
 	callProbe    = 3 // len(infoSections)
 	callProbeSHA = callProbe + 1
@@ -60,7 +60,7 @@ const (
 	lookCalls    = callWrite + 3
 )
 
-// addLook adds all of them but the last two.
+// addLook adds all of them except the last two.
 func (q *inquiry) addLook() {
 	for _, section := range infoSections {
 		q.add("INFO", section)
@@ -96,7 +96,7 @@ func (g *Monitor) greeting(i int) *inquiry {
 	return q
 }
 
-// addDial adds the last two. The dial script writes nothing with ReadOnly. Then it is not told what
+// addDial adds the last two. With ReadOnly the dial script writes no marker, and does not get what
 // was seen before: that may be what it would have written.
 func (q *inquiry) addDial(t guard.Target) {
 	args := q.g.cfg.Guard.DialArgs
@@ -178,7 +178,7 @@ func (q *inquiry) enqueue() {
 // Abandoned implements pipeline.Owner.
 func (q *inquiry) Abandoned(*pipeline.Call) bool { return false }
 
-// Delayed implements pipeline.Owner. It is not called: no inquiry is kept.
+// Delayed implements pipeline.Owner. It is not called: no inquiry sets Command.RetryUntil.
 func (q *inquiry) Delayed(*pipeline.Call, error) {}
 
 // Complete implements pipeline.Owner.
@@ -220,7 +220,7 @@ func (q *inquiry) conclude(w *masterState) {
 		q.readProbe(w)
 		if w.run == "" {
 			w.run = w.facts.Info.RunID
-			if !q.g.cfg.ReadOnly { // else the script was sent all the same
+			if !q.g.cfg.ReadOnly { // with ReadOnly the script was sent all the same
 				if w.run != "" {
 					// It is known now: the script can be run with it.
 					q.g.send = append(q.g.send, q.g.look(q.i))
@@ -252,8 +252,8 @@ func (q *inquiry) conclude(w *masterState) {
 	}
 }
 
-// marker is what the script has answered. An answer on another connection, or one that
-// came too late, is an error.
+// marker is what the script has answered. An answer on another connection is an error; in strict,
+// so is one that came too late.
 func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 	last := &q.calls[q.script]
 	switch {
@@ -315,8 +315,9 @@ func (q *inquiry) readProbe(w *masterState) {
 	}
 }
 
-// readWrite reads whether the master takes the write of a lock. That this user may not write, or may not
-// write that key, says nothing: the probe tells what is not permitted. The caller must hold g.mu.
+// readWrite reads whether the master takes the write of a lock. An error that this user may not
+// write, or not that key, says nothing here: the probe finds what is not permitted. The caller must
+// hold g.mu.
 func (q *inquiry) readWrite(w *masterState) {
 	call := &q.calls[callWrite]
 	switch _, denied := errors.AsType[*pipeline.ConfigError](call.Err); {
@@ -327,12 +328,12 @@ func (q *inquiry) readWrite(w *masterState) {
 	}
 }
 
-// writeBound is how long a master has to take a write, where its round trips are not longer: as long as
-// clients wait, and longer.
+// writeBound is how long a master has to take a write, or two round trips if they are longer. It is
+// at least as long as clients wait.
 const writeBound = 500 * time.Millisecond
 
-// noWrites is why a master this far away takes no write of a lock; nil: it does, as far as is
-// known. The caller must hold the Monitor's mu.
+// noWrites is why a master with this round trip takes no write of a lock; nil: it does, as far as
+// is known. The caller must hold the Monitor's mu.
 func (w *masterState) noWrites(roundTrip time.Duration) error {
 	if q := w.asking; q != nil && q.purpose == askLook && !q.wrote &&
 		time.Since(w.asked) > max(writeBound, 2*roundTrip) {

@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Another connection may lead to another process: what comes by it says nothing of
-// the one that was asked about.
+// Another connection may lead to another process. Its answers say nothing about the one that was
+// asked.
 func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 	const asked = 7
 	clock := drift.NewFake(time.Unix(1e9, 0))
@@ -38,7 +38,7 @@ func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 		for range infoSections {
 			q.calls = append(q.calls, pipeline.Call{Epoch: test.info, Reply: []byte("run_id:run\r\n")})
 		}
-		for range lookCalls - len(infoSections) { // the last but one is the marker's
+		for range lookCalls - len(infoSections) { // the last but one has the marker
 			q.calls = append(q.calls, pipeline.Call{Epoch: test.script, Reply: marker})
 		}
 		w := &g.masters[0]

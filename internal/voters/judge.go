@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// What the Monitor concludes from the answers of all masters: which of them may vote,
+// This file has what the Monitor concludes from the answers of all masters: which of them may vote,
 // and what to do about masters without a marker.
 
 // judge judges all masters by what is known now. The caller must hold g.mu.
@@ -47,7 +47,7 @@ func (g *Monitor) judge() {
 	g.setOpen(!g.trusting && votes < g.cfg.Need && votes+soon >= g.cfg.Need)
 }
 
-// facts is what all masters say. A master that has not said who it is counts as not
+// facts is what all masters say. A master that has not said which server it is counts as not
 // connected. The caller must hold g.mu.
 func (g *Monitor) facts() []guard.Facts {
 	facts := make([]guard.Facts, len(g.masters))
@@ -88,7 +88,8 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
-	// One that may not vote for want of INFO is looked at as soon as a check reads it.
+	// A master that may not vote because INFO cannot be read is looked at as soon as a check reads
+	// it.
 	unread := s.Why != nil && s.Why.Cause == guard.Unreadable && w.facts.Marker.Run != ""
 	if unread || w.facts.Info.RunID != "" {
 		j.mark = w.facts.Mark()
@@ -97,7 +98,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	case s.Why != nil:
 		j.left = s.Why.Left
 	case j.epoch == before.epoch && j.mark == before.mark:
-		// A question that was asked during a quarantine does not count when it ends.
+		// A question that was asked during a quarantine does not count after the quarantine ends.
 		j.at, j.left = before.at, before.left
 	}
 	if s.Vote && inherits(g.masters, i) {
@@ -111,9 +112,9 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	g.report(i)
 }
 
-// inherits notes that a master has the vote of its server. It reports whether another
-// address of the server had that vote before: one question might count both. The caller
-// must hold the Monitor's mu.
+// inherits notes that a master has the vote of its server. It reports whether another address of
+// the server had that vote before: then one question might count both. The caller must hold the
+// Monitor's mu.
 func inherits(masters []masterState, i int) bool {
 	run := masters[i].facts.Info.RunID
 	if run == "" || masters[i].votedAs == run {

@@ -25,7 +25,7 @@ func (g *Monitor) report(i int) {
 	case w.warned:
 	case guard.NotConnected, guard.Unmarked, guard.NoMarker:
 		if w.warned == "" {
-			w.warned = guard.NotConnected // so that it is told when it votes
+			w.warned = guard.NotConnected // so that an unguarded vote is logged later
 		}
 	default:
 		w.warned = cause

@@ -17,15 +17,15 @@ type Look struct {
 	At        drift.Instant
 }
 
-// Look asks all masters, and waits until each has answered or failed, or ctx ends. Who has
-// not answered by then counts as silent, or, if it has told who it is, as one that does not
-// take the scripts. It is for Monitors that are ReadOnly, one call at a time.
+// Look asks all masters, and waits until each has answered or failed, or ctx ends. A master that
+// has not answered by then counts as silent, or, if it has answered INFO, as one that does not take
+// the scripts. It is for Monitors that are ReadOnly, one call at a time.
 func (g *Monitor) Look(ctx context.Context) *Look {
-	if g.hasLooked { // else each connection was asked when it came up
+	if g.hasLooked { // the first time each connection is asked when it comes up
 		g.lookAnew()
 	}
 	g.hasLooked = true
-	_ = g.awaitLooks(ctx) // the masters tell
+	_ = g.awaitLooks(ctx) // the result says which masters have not answered
 	g.mu.Lock()
 	defer g.unlock()
 	for i := range g.masters {
@@ -55,20 +55,20 @@ func (g *Monitor) Look(ctx context.Context) *Look {
 	return l
 }
 
-// scriptsBound is how long a Monitor that is ReadOnly waits for the scripts of a look behind
-// the answers to INFO. It is below the pool's stall limit, after which nothing is known of the
-// master any more.
+// scriptsBound is how long a ReadOnly Monitor waits for the scripts of a look once INFO was
+// answered, counted from the look's start. It is below the pool's stall limit, after which nothing
+// is known of the master any more.
 const scriptsBound = 500 * time.Millisecond
 
-// takesNoScript reports whether a look has been waiting so long: the master's clients are
+// takesNoScript reports whether a look has waited for longer than that: the master's clients are
 // paused. The caller must hold g.mu.
 func (w *masterState) takesNoScript() bool {
 	q := w.asking
 	return q.g.cfg.ReadOnly && q.leftInfo == 0 && time.Since(w.asked) > scriptsBound
 }
 
-// Use changes the settings by which a Monitor that is ReadOnly judges, from its next Look on.
-// What is known of the markers was answered to others, and is forgotten.
+// Use changes the settings by which a Monitor that is ReadOnly judges, from its next Look on. It
+// forgets what is known of the markers: that was the answer to other settings.
 func (g *Monitor) Use(c guard.Config) {
 	g.mu.Lock()
 	defer g.unlock()

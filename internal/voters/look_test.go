@@ -32,7 +32,7 @@ func (f *fleet) look(g *Monitor) *Look {
 	return g.Look(ctx)
 }
 
-// keys is every key of all masters, but for the sightings, with the marker's fields.
+// keys has every key of all masters, except the sightings and the lists, with the marker's fields.
 func (f *fleet) keys() map[string]string {
 	found := map[string]string{}
 	for _, m := range f.All {
@@ -116,7 +116,7 @@ func (f *fleet) each(does func(i int)) {
 	}
 }
 
-// A client's own look is another: it begins the quarantine that a tool only tells of.
+// A client's own look differs: it starts the quarantine that a tool only reports.
 func TestAClientWritesWhatItJudges(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		g, _, end := f.watch(f.Dialer())
@@ -144,7 +144,7 @@ func TestAClientWritesWhatItJudges(t *testing.T) {
 
 func TestAToolLearnsTheSettingsOfTheFleetAndJudgesByThem(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		g, _, end := f.watch(f.Dialer()) // of the longest TTL of a minute
+		g, _, end := f.watch(f.Dialer()) // with a MaxTTL of a minute
 		f.wantVotes(g, fleetOf)
 		end()
 		other := standard()

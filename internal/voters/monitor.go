@@ -14,19 +14,18 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A Monitor decides which masters may vote, by the rules of package guard. It hears of
-// every connection and asks its questions first on it. So a connection is judged before
-// the first answer on it counts. The client owns the Monitor. Its one goroutine does
-// what takes time; the rest is done where the news arrives. Only Await, Init and Close
-// block.
+// A Monitor decides which masters may vote, by the rules of package guard. It is notified of every
+// connection and asks its questions first on it. So a connection is judged before the first answer
+// on it counts. The client owns the Monitor. Its one goroutine looks at the masters again; the rest
+// is done in the goroutine that brings the news. Only Await, Look, Init and Close block.
 type Monitor struct {
 	cfg      Config
-	trusting bool // a client's at guard.Off: it asks nothing, and every master that is connected votes
+	trusting bool // of a client at guard.Off: it asks nothing, and every connected master votes
 
 	watchers []*watcher
 	list     string // digest of the list of masters
 
-	voteStates []atomic.Pointer[voteState] // written under mu, or by who ends a quarantine
+	voteStates []atomic.Pointer[voteState] // written under mu
 	// excluded is the quorum.MasterSet of mustExclude; written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
@@ -35,44 +34,44 @@ type Monitor struct {
 	quit chan struct{}
 	done chan struct{}
 
-	// mu guards what follows. No other lock is taken under it but the deliverer's. What has
-	// to be sent waits until unlock.
+	// mu guards what follows. The only lock taken under it is the deliverer's. What has to be sent
+	// waits until unlock.
 	mu        sync.Mutex
 	masters   []masterState
 	news      chan struct{} // closed after open has become false
 	begins    chan struct{} // closed when a quorum begins to vote
-	began     time.Time     // when one did last
+	began     time.Time     // when a quorum last did
 	votes     int           // masters that may vote, and answer
 	closed    bool
 	send      []*inquiry
-	over      []chan struct{} // what unlock has to close
-	renew     []func()        // what replaces connections when unlock has released mu
-	listTold  bool            // the log has been told of another list
+	over      []chan struct{} // unlock closes them
+	renew     []func()        // unlock calls them after it has released mu: they replace connections
+	listTold  bool            // another list has been logged
 	hasLooked bool            // with ReadOnly: Look was called before
 }
 
 // masterState is what the Monitor knows of one master.
 type masterState struct {
 	facts guard.Facts
-	epoch uint64 // of the connection that facts are of; 0: none
+	epoch uint64 // of the connection of facts; 0: none
 	// lastLostEpoch: the connections up to this one are lost.
 	lastLostEpoch uint64
 	redialing     bool          // calls wait for the dial that is under way
 	dialled       time.Time     // when the connection came up, or was given up
 	redial        time.Duration // from then until a server that is no master is dialled again, see elsewhere
-	run           string        // run_id, "": not told
+	run           string        // run_id; "": not known
 	looked        bool          // INFO was answered on this connection
 	probed        bool          // the probe was answered, on any connection
-	denies        bool          // what a release needs, or its marker, when it was asked last, on any connection
-	greeting      *inquiry      // with the handshake that is under way, or was; nil: none
+	denies        bool          // it last refused what a release needs, or its marker, on any connection
+	greeting      *inquiry      // of the latest handshake, until its connection came up; nil: none
 	asking        *inquiry
 	asked         time.Time     // when the last inquiry was sent
 	every         time.Duration // from then until the next look at it
-	looks         int           // in a row that did not tell enough
-	failed        bool          // the last look told nothing
-	votedAs       string        // the run_id that it had the vote of last
+	looks         int           // in a row that did not say enough
+	failed        bool          // the last inquiry failed
+	votedAs       string        // run_id of the server whose vote it had last
 	standing      guard.Standing
-	warned        guard.Cause // what the log was told last; "": that it votes
+	warned        guard.Cause // the cause that was logged last; "": none since it votes
 	clock         clockWatch
 }
 
@@ -80,14 +79,14 @@ const (
 	// lookAgain is the pause before another look at a master that may vote after it. It is
 	// short at first: other clients may be declaring the fleet right now.
 	lookAgain = 5 * time.Millisecond
-	// mostLookAgain is how long that pause becomes, by doubling. Where the master does not
-	// answer, or has not told enough so many times, it becomes lookEvery.
+	// mostLookAgain bounds that pause, which doubles. The bound is lookEvery if the master does not
+	// answer, or has not said enough in looksAgain looks.
 	mostLookAgain = 100 * time.Millisecond
 	looksAgain    = 100
-	// lookEvery is the longest time between two looks at a master. Its role or settings may
-	// change while it is connected, and its clock may be set. Each look comes up to a tenth
-	// earlier, at random. Otherwise something that happens in a rhythm could stay unseen
-	// between the looks.
+	// lookEvery is the longest time between two looks at a master. Its role or settings may change
+	// while it is connected, and its clock may be set. Each look comes up to a tenth earlier, at
+	// random. Otherwise something that happens at regular times could stay unseen between the
+	// looks.
 	lookEvery = 5 * time.Second
 	// leastRedial and mostRedial are the times between dials of an address whose server is no
 	// master: it may lead to another one by now. They double from dial to dial.
@@ -99,11 +98,11 @@ const (
 type Config struct {
 	*quorum.Group
 	Guard guard.Config
-	Owner string // the name that markers keep of who has adopted a master
+	Owner string // the name that the marker of an adopted master keeps
 	// ReadOnly is for tools: the Monitor asks when Look is called, answers what a client's
 	// would, and writes no marker. On a master without one it notes since when that is so.
 	ReadOnly bool
-	// ClockChanged, if it is not nil, hears, by the deliverer, of a master's clock that was set, or that
+	// ClockChanged, if it is not nil, is called by the deliverer when a master's clock was set, or
 	// runs faster or slower than Guard.Drift allows.
 	ClockChanged func(master string, d *drift.Deviation, at time.Time)
 }
@@ -229,7 +228,7 @@ func (e *watcher) HandshakeCalls() []*pipeline.Call {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
-	if g.closed || g.trusting || g.cfg.ReadOnly { // a master whose clients are paused would not even end the handshake
+	if g.closed || g.trusting || g.cfg.ReadOnly { // ReadOnly: with paused clients not even the handshake would end
 		return nil
 	}
 	q := g.greeting(e.i)
@@ -244,7 +243,7 @@ func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 	defer g.unlock()
 	w := &g.masters[e.i]
 	if epoch < w.epoch {
-		return // of a connection before
+		return // of an earlier connection
 	}
 	w.lastLostEpoch, w.epoch, w.redialing, w.looked, w.asking = max(w.lastLostEpoch, epoch), 0, redialing, false, nil
 	w.facts = w.facts.Memory()
@@ -312,8 +311,8 @@ func (g *Monitor) tick() time.Duration {
 	return g.askDue()
 }
 
-// askDue asks the masters whose time has come. It returns how long it is until the next
-// one's, or until a quarantine ends. The caller must hold g.mu.
+// askDue asks the masters that are due. It returns the time until the next one is due, or until a
+// quarantine ends. The caller must hold g.mu.
 func (g *Monitor) askDue() time.Duration {
 	next := lookEvery
 	if g.cfg.ReadOnly || g.trusting {
@@ -341,14 +340,14 @@ func (g *Monitor) askDue() time.Duration {
 	return next
 }
 
-// elsewhere reports whether the master may be at another server by now: this one is no master, and
-// the address may lead to the one that took its place.
+// elsewhere reports whether the address may lead to another server by now: this one is no master,
+// and another may have taken its place.
 func (w *masterState) elsewhere() bool {
 	return !w.standing.Vote && (w.standing.Why.Cause == guard.NotMaster || w.standing.Why.Cause == guard.NotStandalone)
 }
 
-// redial has such a master dialled again, if it is time. It returns how long it is until the next
-// time. The caller must hold g.mu.
+// redial dials such a master again, if it is time. It returns the time until the next dial. The
+// caller must hold g.mu.
 func (g *Monitor) redial(i int) time.Duration {
 	w := &g.masters[i]
 	if left := time.Until(w.dialled.Add(max(w.redial, leastRedial))); left > 0 {

@@ -13,8 +13,9 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A client that has never seen a marker on a master that others know leaves it to them for a while, and says
-// until when. Then it looks: the others may be gone, and if they have given the master a marker, only a look tells.
+// A client that has never seen a marker on a master that others know leaves it to them for a while,
+// and says until when. Then it looks: the others may be gone, and if they have given the master a
+// marker, only a look shows it.
 func TestAMasterThatOthersHaveKnownIsAdoptedWhenThatIsSaid(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		c := guard.Config{Level: guard.Standard, MaxTTL: time.Second, Masters: fleetOf, Drift: drift.Default}

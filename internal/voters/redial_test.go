@@ -20,7 +20,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A demotedConn is to a server that says that it is no master, while demoted is set.
+// A demotedConn leads to a server that says that it is no master while demoted is set.
 type demotedConn struct {
 	net.Conn
 	demoted *atomic.Bool
@@ -34,8 +34,8 @@ func (c demotedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An address may lead to another server than it did, and the one that it led to may go on as a replica.
-// While it answers, nobody else would notice.
+// An address may lead to another server by now, while the old one goes on as a replica. As long as
+// the old one answers, nobody else would notice.
 func TestAServerThatIsNoMasterIsDialledAgain(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		_, _, end := f.watch(f.Dialer())
@@ -63,7 +63,7 @@ func TestAServerThatIsNoMasterIsDialledAgain(t *testing.T) {
 		defer g.Close()
 		time.Sleep(time.Minute)
 		f.wantVotes(g, fleetOf)
-		for range 2 { // the pauses begin anew with each time
+		for range 2 { // the pauses begin anew each time
 			dials = nil
 			demoted.Store(true)
 			began := time.Now()
@@ -94,7 +94,8 @@ func TestAServerThatIsNoMasterIsDialledAgain(t *testing.T) {
 	})
 }
 
-// Without a guard nobody looks. There a reply to a lock tells, and the next one counts 5 s later.
+// Without a guard nobody looks. An error reply to a lock shows the change, and the next counts 5 s
+// later.
 func TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		dials := 0

@@ -17,7 +17,7 @@ type voteState struct {
 	refused guard.Refused       // commands, which only some locks need
 	// mark is what the check has to find in the marker; "": anything.
 	mark string
-	// A quarantine ends by itself: left after at. Both stay when it has ended.
+	// A quarantine ends by itself, left after at. Both stay set after it has ended.
 	at   drift.Instant
 	left time.Duration // remaining
 	// from, if it is not zero, is when the master got the right to vote. It counts only
@@ -99,21 +99,22 @@ func (g *Monitor) Check() *pipeline.Check {
 	return check
 }
 
-// Excluded is the masters that are not asked for a vote. One is a second
-// address of a server: the server is asked at the first, and would refuse at the second
-// what it has just granted. One refuses commands: it could not release what it would
-// grant, and so may a master that has not answered yet. One is none by itself: a member of a cluster, or a
-// Sentinel. Another is a master of another fleet: we must not get in the way of its locks.
+// Excluded returns the masters that are not asked for a vote, each for one of these reasons. It is
+// a second address of a server: the server would refuse there what it has just granted at the
+// first. It refuses commands, or may refuse them because it has not answered yet: it could not
+// release what it grants. It is a member of a cluster, or a Sentinel. It is of another fleet: we
+// must not get in the way of that fleet's locks.
 func (g *Monitor) Excluded() quorum.MasterSet {
 	return quorum.MasterSet(g.excluded.Load())
 }
 
-// mustExclude finds them. If one master is of another fleet, masters that are not judged
-// yet are likely to be of it too. The caller must hold g.mu.
+// mustExclude finds the masters to exclude. If one master is of another fleet, masters that are not
+// judged yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() quorum.MasterSet {
 	var refused, foreign, unjudged quorum.MasterSet
-	// Who refuses what a release needs, or the marker, does so on all masters, as a rule: so nothing is set before
-	// one has answered the probe. A master that did on the connection before is likely to do so on the next, too.
+	// A user that lacks what a release needs, or the marker, usually lacks it on all masters. So a
+	// master that has not answered the probe is not asked before one has answered it, or while one
+	// refuses. A master that refused on its last connection is likely to refuse on the next, too.
 	anybody, denied := false, false
 	for i := range g.masters {
 		w := &g.masters[i]
@@ -171,21 +172,21 @@ func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 	return errUnjudged // it was judged again meanwhile
 }
 
-// MayVote reports whether the vote of master i would count now. It is for questions that
-// are no votes.
+// MayVote reports whether the vote of master i would count now. It is for questions that are not
+// votes.
 func (g *Monitor) MayVote(i int) bool {
 	return g.voteStates[i].Load().reason == nil
 }
 
-// ErrorReply looks at an error reply. A server that is no master any more, or not yet
-// again, is dialled anew: what it was judged by is out of date.
+// ErrorReply looks at an error reply. A server that is no longer a master, or not yet one again, is
+// dialled anew: what was found out about it is out of date.
 func (g *Monitor) ErrorReply(i int, call *pipeline.Call) {
 	if !isDemotion(call.Err) {
 		return
 	}
 	g.mu.Lock()
 	w := &g.masters[i]
-	// A server that was no master when it was dialled would be dialled for every reply.
+	// Otherwise a server that was no master when it was dialled would be dialled for every reply.
 	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
 	if g.trusting { // nobody knows what it was
 		known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial

@@ -21,8 +21,8 @@ func (g *Monitor) setOpen(open bool) {
 	g.open.Store(open)
 }
 
-// countVotes wakes the calls that wait for a quorum when one begins to vote. A master that is silent is
-// none of it. unlock wakes them last. The caller must hold g.mu.
+// countVotes wakes the calls that wait for a quorum when a quorum begins to vote. A silent master
+// does not count. unlock wakes them last. The caller must hold g.mu.
 func (g *Monitor) countVotes() {
 	votes := 0
 	for i := range g.masters {

@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Who waits for a quorum is told when one begins to vote, each time, and of nothing else.
+// Begins closes its channel each time that a quorum begins to vote, and at no other time.
 func TestTheBeginningOfAQuorumIsTold(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.Kill(0, 1, 2)
@@ -53,7 +53,8 @@ func TestTheBeginningOfAQuorumIsTold(t *testing.T) {
 	})
 }
 
-// Masters may stand still on a connection that lives, and a quarantine ends without a look or a vote.
+// A quorum also begins when masters answer again that stood still on a living connection, and when
+// a quarantine ends, without a look or a vote.
 func TestAQuorumBeginsWithAnswersAndWithTheEndOfAQuarantine(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		g, _, end := f.watch(f.Dialer())
@@ -70,7 +71,7 @@ func TestAQuorumBeginsWithAnswersAndWithTheEndOfAQuarantine(t *testing.T) {
 		begins := g.Begins(time.Now())
 		f.Freeze(0, 1)
 		g.mu.Lock()
-		for i := range 2 { // no look, of which it would hear itself
+		for i := range 2 { // PINGs: the answer to a look would itself make the Monitor judge
 			q := g.newInquiry(i, askLook, 1)
 			q.add("PING")
 			g.send = append(g.send, q)

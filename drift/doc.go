@@ -1,5 +1,5 @@
 // Package drift is the clock model of the lock library: how long a lock may
-// be believed in, and by which clock.
+// be relied upon, and by which clock.
 //
 // # Validity
 //
@@ -53,7 +53,7 @@
 // A virtual machine that is reverted to a snapshot continues with the memory
 // and with all three clocks of an earlier time: a lock that was valid then
 // looks valid again, until the wall clock is set right. And no clock covers a
-// pause between the last look at it and the deed that the lock was to protect.
+// pause between the last look at it and the action that the lock was to protect.
 // Against both, only a fencing token that the protected resource checks helps.
 //
 // The masters' clocks are a matter of their own. A Policy covers clocks that

@@ -20,9 +20,8 @@ type Instant struct {
 	flags flags
 }
 
-// flags tells what a reading has. Above them stands how far the wall clock was
-// stepped forward before the reading, in nanoseconds (see Cumulative): together
-// they keep an Instant at four words.
+// flags tells what a reading has. The bits above them hold how far the wall clock was stepped
+// forward before the reading, in nanoseconds (see Cumulative). So an Instant has only four words.
 type flags uint64
 
 const (
@@ -119,8 +118,8 @@ func (i Instant) MonotonicSub(earlier Instant) time.Duration {
 	return time.Duration(max(0, sub(i.mono, earlier.mono)))
 }
 
-// steady is the signed difference by the clock that runs most evenly: boot
-// time, which runs on while the machine sleeps, else the monotonic clock.
+// steady is the signed difference by the clock that runs most evenly: boot time, which runs on
+// while the machine sleeps, or the monotonic clock if there is no boot time.
 func (i Instant) steady(earlier Instant) time.Duration {
 	if i.flags&earlier.flags&hasBoot != 0 {
 		return time.Duration(sub(i.boot, earlier.boot))

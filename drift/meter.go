@@ -30,8 +30,8 @@ type Meter struct {
 func NewMeter(p Policy) *Meter { return &Meter{policy: p} }
 
 // Add takes one more reading, newer than those before. It returns a Deviation when the master's
-// clock has certainly left the Policy since the last one or since the first, else nil. What came
-// before a Deviation is forgotten, so that each is reported once; a rate that stays beyond the
+// clock has certainly left the Policy since the last one or since the first, otherwise nil. What
+// came before a Deviation is forgotten, so that each is reported once; a rate that stays beyond the
 // Policy is reported again after a while.
 //
 // An invalid reading (a zero field, received before it was sent) is an error. One that was received

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// clocks are set by a test, the monotonic one near package time's, so that readings count as just
-// made.
+// clocks are the clocks that a test sets.
 type clocks struct {
 	mono, wall, boot int64
 	asked            int
@@ -45,8 +44,8 @@ func (c *clocks) want(t *testing.T, b *bootClock, asked int) {
 }
 
 func newClocks() *clocks {
-	// Ahead of package time's clock by more than the test takes: a reading
-	// counts as just made.
+	// It is ahead of package time's clock by more than the test takes, so that readings count as
+	// just made.
 	mono := int64(time.Since(base)) + int64(time.Hour)
 	return &clocks{mono: mono, wall: mono + 1e18, boot: mono + 12345}
 }

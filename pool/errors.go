@@ -21,9 +21,8 @@ var (
 	ErrStalled = pipeline.ErrStalled
 	// ErrConnectionLost: the connection broke before the reply came.
 	ErrConnectionLost = pipeline.ErrConnectionLost
-	// ErrQueueFull: as many commands as WithQueueLimit allows are waiting for
-	// this master already, or it answers none and many are; the command was not
-	// sent.
+	// ErrQueueFull: as many commands as WithQueueLimit allows wait for this master already, or many
+	// do while it answers none; the command was not sent.
 	ErrQueueFull = pipeline.ErrQueueFull
 	// ErrProtocol: the reply was not RESP2, or beyond the limits of one reply.
 	ErrProtocol = pipeline.ErrProtocol

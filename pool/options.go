@@ -83,16 +83,15 @@ func WithAuth(username, password string) Option {
 	}
 }
 
-// WithCredentials asks for user and password at every dial, for passwords that
-// rotate. The callback runs within the dial timeout, possibly for several
-// masters at once, for one master one call at a time; an error fails the dial,
-// which is tried again later. A server that has become a replica is dialled again and
-// again, every 5 s at first and every minute in the end.
+// WithCredentials asks for user and password at every dial, for passwords that rotate. The callback
+// runs within the dial timeout, possibly for several masters at once, for one master one call at a
+// time; an error fails the dial, which is tried again later. A server that has become a replica is
+// dialled again and again, every 5 s at first and every minute in the end.
 //
-// The callback must return when its context ends. Close waits half a second for
-// it and leaves it behind then; a dial that has no more time does the same, and
-// the callback is not called again for that master until it has returned. A panic
-// in it fails the dial like an error, whose text names it.
+// The callback must return when its context ends. Close waits half a second for it and leaves it
+// behind then; a dial that has no more time does the same, and the callback is not called again for
+// that master until it has returned. A panic in it fails the dial with an error that names the
+// panic.
 func WithCredentials(f func(ctx context.Context) (username, password string, err error)) Option {
 	return func(o *options) error {
 		if f == nil {
@@ -198,8 +197,8 @@ func WithStallLimit(d time.Duration) Option {
 
 // WithBackoff sets the pauses between dials of a master that cannot be reached: from least,
 // doubling, to most, each halved at random. 1 ms to 1 minute; 10 ms and 1 s by default. The first
-// dial after a loss has none. Several losses in a row, each after a quarter of a second or less,
-// count as failed dials.
+// dial after a loss has no pause. Several losses in a row, each after a quarter of a second or
+// less, count as failed dials.
 func WithBackoff(least, most time.Duration) Option {
 	return func(o *options) error {
 		if least < time.Millisecond || most < least || most > time.Minute {

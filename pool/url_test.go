@@ -192,7 +192,7 @@ func FuzzParseURL(f *testing.F) {
 }
 
 // FuzzPassword puts a password into URLs as people do, without escaping it. If the result is no
-// URL, or not the one that they meant, the error says what to do and repeats nothing.
+// URL, or not what they meant, the error says what to do and repeats nothing.
 func FuzzPassword(f *testing.F) {
 	const secret = "S3CR3T"
 	for _, around := range []string{

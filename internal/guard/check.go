@@ -8,9 +8,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// CheckCommands end each flush that asks for votes. Their replies say whether the master is still
-// the one that was judged: the votes of the flush count only if ReadCheck makes Marker.Mark of
-// these replies. The commands change nothing.
+// CheckCommands end each flush that asks for votes. Their replies say whether the master still is
+// as it was judged: the votes of the flush count only if ReadCheck makes Marker.Mark of these
+// replies. The commands change nothing.
 //
 // Other clients may do something between the two. Still, each reply shows that nothing that it
 // reads had changed until then. So both together show that for all commands before them in the
@@ -21,8 +21,8 @@ var CheckCommands = [...][]any{
 	{"HMGET", Key, "run", "since", "replid", "db"},
 }
 
-// Mark is what ReadCheck returns while the master is the one that was judged. It has no history if
-// INFO said nothing of the master's replication.
+// Mark is what ReadCheck returns while the master is as it was judged. It has no history if INFO
+// said nothing of the master's replication.
 func (f Facts) Mark() string {
 	m := f.Marker
 	if f.Info.Role == "" {
@@ -76,8 +76,8 @@ func ReadCheck(replies [2]any) (string, error) {
 }
 
 // SameCheck reports whether two replies to the first of CheckCommands mean the same to ReadCheck.
-// Their bytes differ: with the append-only file on (Redis 7.2) or replicas attached, INFO counts
-// what was written.
+// It does not compare their bytes: with the append-only file on (Redis 7.2) or replicas attached,
+// INFO counts what was written.
 func SameCheck(before, now []byte) bool {
 	replid, ok := replidOf(now)
 	last, known := replidOf(before)

@@ -46,7 +46,7 @@ type Config struct {
 
 const (
 	minMaxTTL  = 20 * time.Millisecond
-	minStrict  = time.Second // with less, NTP cannot keep clocks within S
+	minStrict  = time.Second // with less, NTP may not keep clocks within S
 	maxMaxTTL  = 365 * 24 * time.Hour
 	maxMasters = 1000
 	maxSkew    = 500 * time.Millisecond

@@ -325,7 +325,6 @@ func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
 	})
 }
 
-// A client keeps the marker that it saw last for every look, whatever it is answered in between.
 func TestFactsKeepTheMarkerThatWasSeenLast(t *testing.T) {
 	var f Facts
 	for _, step := range []struct {

@@ -122,7 +122,6 @@ func (f *Fields) texts() []*string {
 	}
 }
 
-// fieldCount is the number of fields.
 var fieldCount = len(new(Fields).texts())
 
 var errReply = errors.New("guard: not the reply of a marker script")

@@ -15,7 +15,7 @@ func ofOthers(c Config) Marker {
 }
 
 // The lists have different lengths. Each row is what the first masters of our list said last; all
-// others vote.
+// others are healthy.
 func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
 	of := func(n int) Config { c := config(Standard); c.Masters = n; return c }
 	longer := of(3)

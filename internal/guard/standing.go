@@ -69,9 +69,9 @@ func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 }
 
 // outvoted takes away the votes if clients with a list of another length may have a quorum among
-// these masters. So it counts the masters whose last word was one such fleet (one number of
-// masters, MaxTTL and level), and adds those that have said nothing yet. If they are a quorum of
-// that fleet, it may share no master with ours.
+// these masters. It counts the masters that last named one such fleet (with one number of masters,
+// MaxTTL and level), and those that have said nothing yet. If they are a quorum of that fleet, it
+// may share no master with ours.
 func (c Config) outvoted(facts []Facts, standings []Standing) {
 	if c.Level == Off {
 		return

@@ -60,7 +60,7 @@ func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 	return replies
 }
 
-// together acquires all locks at once. Those that are fenced have to come first.
+// together acquires all locks at once. Fenced ones have to come first.
 func (m *lua) together(strict bool, all []wanted) (replies []string) {
 	m.t.Helper()
 	now := m.now()

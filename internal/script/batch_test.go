@@ -116,7 +116,7 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 	if got, want := fmt.Sprint(m.eval(ReleaseBatch, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
 		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 	}
-	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens; client-3 is the one that releases
+	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens; client-3 releases
 		t.Errorf("one by one %v, want %s", single, want)
 	}
 	keys, _ = m.each("oa-")

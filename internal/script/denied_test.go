@@ -8,7 +8,8 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// withUsers connects to a master with users noget, nozrem and noexists, who may run all other commands.
+// withUsers connects to a master with users noget, nozrem and noexists, which may run all other
+// commands.
 func withUsers(t *testing.T) *lua {
 	redistest.Need(t, redistest.ACL)
 	conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())

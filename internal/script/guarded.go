@@ -29,7 +29,7 @@ var raiseSource string
 //go:embed raise_known.lua
 var raiseKnownSource string
 
-// The scripts for locks with a fencing token and for strict, and those that adopt any lock. Those
+// The scripts for locks with a fencing token and for strict, and those that adopt any lock. Scripts
 // that grant or prolong contain guarded.lua, which says what they have in common. Where a plain
 // script does the rest, they contain its source, so that there is only one copy of it.
 var (

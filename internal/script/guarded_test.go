@@ -283,7 +283,6 @@ func TestAnAdoptionReplacesTheTokenWhereItStands(t *testing.T) {
 	}
 }
 
-// In strict a lease of somebody else prevents an adoption, as it does any acquisition.
 func TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{strict: true}

@@ -48,7 +48,7 @@ func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 		},
 		"leave": func(m *lua) bool {
 			m.do("ZADD", queueOfA, 1, "me")
-			return m.eval(Queue, pair, "leave", "other") == int64(0) && m.do("ZCARD", queueOfA) == int64(0) // nobody hears
+			return m.eval(Queue, pair, "leave", "other") == int64(0) && m.do("ZCARD", queueOfA) == int64(0) // nobody listens
 		},
 		"release": func(m *lua) bool {
 			m.do("ZADD", queueOfA, 1, "me")

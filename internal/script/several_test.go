@@ -112,8 +112,8 @@ func TestScriptsForOneKey(t *testing.T) {
 		{Release, []any{ours}, "-", 3, "-"},
 		{Release, []any{ours}, others, 0, others},
 
-		// Prolonged, never shortened; set again only if asked. A key that somebody
-		// made last gets an expiry, so that it cannot outlive its holder.
+		// Prolonged, never shortened; set again only if asked. A key that somebody has made
+		// permanent gets an expiry, so that it cannot outlive its holder.
 		{Extend, []any{ours, ttl, "1"}, "oln", 1, "OlO"},
 		{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
 		{Extend, []any{ours, ttl, "1"}, others, 0, others},

@@ -43,7 +43,7 @@ func (g *Monitor) Init(ctx context.Context, force bool) (reasons []error, err er
 				reasons[i] = q.initialized(ctx)
 			}
 		}
-		// Another client may have declared them meanwhile.
+		// Another client may have declared them in the meantime.
 		if ctx.Err() != nil || !slices.Contains(reasons, errInitChanged) {
 			return reasons, nil
 		}

@@ -52,7 +52,8 @@ const waitForDial = time.Second
 var infoSections = []string{"server", "replication", "memory"}
 
 // The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, a write, the dial
-// script and the list's script. The last two are left out while the script cannot know the run_id.
+// script and the list's script. While the run_id is not known, a look leaves out the last two,
+// except with ReadOnly.
 const (
 	callProbe    = 3 // len(infoSections)
 	callProbeSHA = callProbe + 1
@@ -267,9 +268,9 @@ func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 	return guard.ParseMarker(last.Reply, q.sent, received)
 }
 
-// failedBy notes that an inquiry has failed. What earlier inquiries on this connection
-// have found stays valid, unless the master refuses to say it again. The check behind
-// each flush still notices changes.
+// failedBy notes that an inquiry has failed. What earlier inquiries on this connection have found
+// stays valid, unless the master refuses to say it again. The check at the end of each flush still
+// notices changes.
 func (w *masterState) failedBy(err error) {
 	w.failed = true
 	if isRefusal(err) || !w.facts.Marker.Written() || w.facts.Changed {

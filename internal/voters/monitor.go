@@ -71,7 +71,7 @@ type masterState struct {
 	failed        bool          // the last inquiry failed
 	votedAs       string        // run_id of the server whose vote it had last
 	standing      guard.Standing
-	warned        guard.Cause // the cause that was logged last; "": none since it votes
+	warned        guard.Cause // the cause that report noted last; "": none
 	clock         clockWatch
 }
 
@@ -259,7 +259,7 @@ func (e *watcher) SilenceChanged() {
 	g.countVotes()
 }
 
-// changed notes that a check has found another marker than the one that was judged.
+// changed notes that a check has found a marker other than the judged one.
 func (g *Monitor) changed(i int, j *voteState) {
 	g.mu.Lock()
 	defer g.unlock()

@@ -101,9 +101,9 @@ func (g *Monitor) Check() *pipeline.Check {
 
 // Excluded returns the masters that are not asked for a vote, each for one of these reasons. It is
 // a second address of a server: the server would refuse there what it has just granted at the
-// first. It refuses commands, or may refuse them because it has not answered yet: it could not
-// release what it grants. It is a member of a cluster, or a Sentinel. It is of another fleet: we
-// must not get in the way of that fleet's locks.
+// first. It refuses commands, or has not answered yet and may refuse them: it could not release
+// what it grants. It is a member of a cluster, or a Sentinel. It is of another fleet: we must not
+// get in the way of that fleet's locks.
 func (g *Monitor) Excluded() quorum.MasterSet {
 	return quorum.MasterSet(g.excluded.Load())
 }
@@ -113,8 +113,9 @@ func (g *Monitor) Excluded() quorum.MasterSet {
 func (g *Monitor) mustExclude() quorum.MasterSet {
 	var refused, foreign, unjudged quorum.MasterSet
 	// A user that lacks what a release needs, or the marker, usually lacks it on all masters. So a
-	// master that has not answered the probe is not asked before one has answered it, or while one
-	// refuses. A master that refused on its last connection is likely to refuse on the next, too.
+	// master that has not answered the probe is not asked before any master has answered it, or
+	// while any refuses. A master that refused on its last connection is likely to refuse on the
+	// next, too.
 	anybody, denied := false, false
 	for i := range g.masters {
 		w := &g.masters[i]
@@ -137,7 +138,7 @@ func (g *Monitor) mustExclude() quorum.MasterSet {
 		case guard.Duplicate, guard.Forbidden, guard.NotStandalone:
 			refused.Add(i)
 		case guard.NotConnected:
-			if g.masters[i].redialing { // else it is not asked anyway
+			if g.masters[i].redialing { // otherwise it is not asked anyway
 				unprobed(i)
 			}
 		case guard.OtherFleet:
@@ -169,7 +170,7 @@ func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 	if why := g.AbstainsNow(i, now); why != nil {
 		return why
 	}
-	return errUnjudged // it was judged again meanwhile
+	return errUnjudged // it was judged again in the meantime
 }
 
 // MayVote reports whether the vote of master i would count now. It is for questions that are not

@@ -115,8 +115,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		pending := false
 		for i := range g.masters {
 			w := &g.masters[i]
-			// A master that has answered is looked at again and again, and one far away all the
-			// time.
+			// Only the first look is waited for: others follow, and at a master far away one always
+			// is under way.
 			pending = pending || w.redialing ||
 				w.asking != nil && (w.asking.purpose.writes() ||
 					w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed) && !w.takesNoScript())

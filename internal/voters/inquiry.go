@@ -329,8 +329,8 @@ func (q *inquiry) readWrite(w *masterState) {
 	}
 }
 
-// writeBound is how long a master has to take a write, or two round trips if they are longer. It is
-// at least as long as clients wait.
+// writeBound is how long a master has to take a write, or two round trips if they are longer. By
+// default only acquisitions, and operations on masters far away, wait for longer.
 const writeBound = 500 * time.Millisecond
 
 // noWrites is why a master with this round trip takes no write of a lock; nil: it does, as far as

@@ -98,7 +98,7 @@ const (
 type Config struct {
 	*quorum.Group
 	Guard guard.Config
-	Owner string // the name that the marker of an adopted master keeps
+	Owner string // the name that a marker keeps of the client that adopted its master
 	// ReadOnly is for tools: the Monitor asks when Look is called, answers what a client's
 	// would, and writes no marker. On a master without one it notes since when that is so.
 	ReadOnly bool

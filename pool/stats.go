@@ -20,8 +20,8 @@ type Stats struct {
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
 
-	// The master's answers in operations on locks: it granted or answered, refused, failed, or came
-	// after the operation's deadline.
+	// How the master's parts in operations on locks ended: it granted or answered, refused, failed,
+	// or answered after the operation's deadline.
 	Agreed, Refused, Failed, TimedOut uint64
 
 	// Round trips of the connection, one sample for each flush: how many took no longer than

@@ -54,5 +54,5 @@ func withReaders(source string) string {
 //go:embed releaseset.lua
 var releaseSetSource string
 
-// ReleaseSet does ReleaseAll, and hands the locks over.
+// ReleaseSet does ReleaseAll, and hands over those locks that are free then.
 var ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))

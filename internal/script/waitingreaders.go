@@ -11,7 +11,7 @@ var readerHandOverSource string
 // The scripts of readers that wait, and of readers that wake the next waiters.
 var (
 	ReadersQueue = newScript("readers_queue", withHandOver(withHeld(readersQueueSource)))
-	// ReaderHandOver does ReaderRelease, and hands the lock over.
+	// ReaderHandOver does ReaderRelease, and hands the lock over if it is free then.
 	ReaderHandOver = newScript("reader_handover",
 		plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
 	// GuardedReaderHandOver does the same in strict, with GuardedReaderRelease.

@@ -11,8 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Another connection may lead to another process. Its answers say nothing about the one that was
-// asked.
+// Another connection may lead to another process. Its answers say nothing about the first process.
 func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 	const asked = 7
 	clock := drift.NewFake(time.Unix(1e9, 0))

@@ -12,23 +12,20 @@ import (
 // clocks stood at the last step, so that small movements in one direction add up to a step.
 const stepSlack = int64(500 * time.Microsecond)
 
-// Cumulative returns a Clock that reads c and adds up the wall clock's steps forward.
-// It counts steps of half a millisecond or more between any two of its own readings.
-// Sub of its Instants counts every step that fell in between, whatever the wall clock
-// did before or after.
+// Cumulative returns a Clock that reads c and adds up the wall clock's steps forward. It counts
+// steps of half a millisecond or more between any two of its own readings. Sub of its Instants
+// counts every step that fell in between, whatever the wall clock did before or after.
 //
-// That matters after a wall clock was set back. For example it was set back by 20 s,
-// and then a virtual machine is paused for 15 s. Its wall clock still shows less
-// than when it began, so the difference of two plain Instants cannot show the pause.
-// A step between two readings is lost if a later step back falls between the same
-// readings, so read the clock at regular intervals. Where a wall clock was set back
-// by mistake, setting it right again counts as time that passed: an error on the
-// side of believing less.
+// That matters after a wall clock was set back. For example it was set back by 20 s, and then a
+// virtual machine is paused for 15 s. Its wall clock still shows less than when it began, so the
+// difference of two plain Instants cannot show the pause. A step between two readings is lost if a
+// later step back falls between the same readings, so read the clock at regular intervals. Where a
+// wall clock was set back by mistake, setting it right again counts as time that passed: an error
+// on the side of believing less.
 //
-// Its Instants may be subtracted from each other, not from those of c. A clock that
-// Cumulative made is returned as it is. Now is safe for concurrent use, allocates
-// nothing except at a step, and blocks only while another goroutine reads c because
-// of one. Cumulative panics when c is nil.
+// Its Instants may be subtracted from each other, not from those of c. A clock that Cumulative made
+// is returned as it is. Now is safe for concurrent use, allocates nothing except at a step, and
+// blocks only while another goroutine reads c because of one. Cumulative panics when c is nil.
 func Cumulative(c Clock) Clock {
 	if c == nil {
 		panic("drift: Cumulative of a nil Clock")

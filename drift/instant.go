@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Instant is a reading of three clocks: monotonic, boot time (where the
-// system has it) and wall. The zero Instant is no reading.
+// Instant is a reading of three clocks: monotonic, boot time (where the system has it) and wall.
+// The zero Instant is no reading.
 //
-// An Instant is a small value: pass and store it as such. It may be compared
-// with ==, which says whether two readings are the same in every clock, and
-// copied and read by any number of goroutines. Its monotonic and boot-time
-// parts mean something only within the process that read them, so an Instant
-// is not to be written to disk or sent elsewhere.
+// An Instant is a small value: pass and store it as such. It may be compared with ==, which says
+// whether two readings are the same in every clock, and copied and read by any number of
+// goroutines. Its monotonic and boot-time parts mean something only within the process that read
+// them, so an Instant is not to be written to disk or sent elsewhere.
 type Instant struct {
 	mono  int64 // nanoseconds since an origin that all readings of a Clock share
 	boot  int64 // likewise, counting the time the machine slept; 0 without hasBoot
@@ -30,8 +29,7 @@ const (
 	flagBits = iota
 )
 
-// gained is the sum of all steps of the wall clock forward that were met before
-// i.
+// gained is the sum of all steps of the wall clock forward that were met before i.
 func (i Instant) gained() int64 { return int64(i.flags >> flagBits) } //nolint:gosec // 62 bits
 
 // withGained returns i after steps forward of ns nanoseconds in all; what does not fit, above 146
@@ -42,11 +40,10 @@ func (i Instant) withGained(ns int64) Instant {
 	return i
 }
 
-// At returns the Instant at which the three clocks show what is given. The
-// origins of mono and boot are free, but must be the same for all Instants
-// that are subtracted from each other. A wall time outside of what 64 bits of
-// nanoseconds around 1970 hold (the years 1678 to 2262) counts as the nearest
-// within.
+// At returns the Instant at which the three clocks show what is given. The origins of mono and boot
+// are free, but must be the same for all Instants that are subtracted from each other. A wall time
+// outside of what 64 bits of nanoseconds around 1970 hold (the years 1678 to 2262) counts as the
+// nearest within.
 func At(mono, boot time.Duration, wall time.Time) Instant {
 	i := AtWithoutBoot(mono, wall)
 	i.boot = int64(boot)
@@ -59,16 +56,15 @@ func AtWithoutBoot(mono time.Duration, wall time.Time) Instant {
 	return Instant{mono: int64(mono), wall: unixNano(wall), flags: hasReading}
 }
 
-// Sub returns how much time has passed since earlier: the largest of the
-// differences of the monotonic clocks, of boot times where both readings have
-// it, and of the wall clocks. It is never negative. Between Instants of a clock
-// of Cumulative, steps of the wall clock forward are added to what passed by the
-// monotonic clock before the largest is taken.
+// Sub returns how much time has passed since earlier: the largest of the differences of the
+// monotonic clocks, of boot times where both readings have it, and of the wall clocks. It is never
+// negative. Between Instants of a clock of Cumulative, steps of the wall clock forward are added to
+// what passed by the monotonic clock before the largest is taken.
 //
-// So time that the machine slept is counted, a wall clock stepped back changes
-// nothing, and one stepped forward makes the result longer: an error on the
-// side of believing less. For the same reason, when i or earlier is the zero
-// Instant, the time passed is unknown and the result is the greatest Duration.
+// So time that the machine slept is counted, a wall clock stepped back changes nothing, and one
+// stepped forward makes the result longer: an error on the side of believing less. For the same
+// reason, when i or earlier is the zero Instant, the time passed is unknown and the result is the
+// greatest Duration.
 func (i Instant) Sub(earlier Instant) time.Duration {
 	if i.IsZero() || earlier.IsZero() {
 		return math.MaxInt64
@@ -80,9 +76,8 @@ func (i Instant) Sub(earlier Instant) time.Duration {
 	return time.Duration(d)
 }
 
-// Wall returns what the wall clock showed, in local time and without a
-// monotonic reading; for the zero Instant it is the zero Time. It is for people
-// and logs: decide by Sub.
+// Wall returns what the wall clock showed, in local time and without a monotonic reading; for the
+// zero Instant it is the zero Time. It is for people and logs: decide by Sub.
 func (i Instant) Wall() time.Time {
 	if i.IsZero() {
 		return time.Time{}
@@ -106,11 +101,10 @@ func unixNano(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// MonotonicSub returns how much time has passed since earlier by the monotonic
-// clock alone: what has passed at least, where Sub is what may have passed at
-// most. It is never negative, and 0 when i or earlier is the zero Instant.
-// Waiting times that safety rests on are counted by it: a wall clock that is
-// stepped forward does not shorten them.
+// MonotonicSub returns how much time has passed since earlier by the monotonic clock alone: what
+// has passed at least, where Sub is what may have passed at most. It is never negative, and 0 when
+// i or earlier is the zero Instant. Waiting times that safety rests on are counted by it: a wall
+// clock that is stepped forward does not shorten them.
 func (i Instant) MonotonicSub(earlier Instant) time.Duration {
 	if i.IsZero() || earlier.IsZero() {
 		return 0

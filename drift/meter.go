@@ -9,14 +9,13 @@ import (
 // was stepped. chrony slews by up to 8.3 percent, adjtime by 0.05.
 const slewLimit = 0.1
 
-// A Meter watches a master's clock by the Readings that it is given: how far it
-// is from ours, and whether it kept within a Policy.
+// A Meter watches a master's clock by the Readings that it is given: how far it is from ours, and
+// whether it kept within a Policy.
 //
-// It sees a step, and a rate that is beyond the Policy for long enough to show
-// through the round trips. It does not see a clock that was stepped and set
-// right again between two readings. A machine of ours that stood still without
-// its clocks noticing, as a paused virtual machine does, looks like a master
-// that was stepped forward.
+// It sees a step, and a rate that is beyond the Policy for long enough to show through the round
+// trips. It does not see a clock that was stepped and set right again between two readings. A
+// machine of ours that stood still without its clocks noticing, as a paused virtual machine does,
+// looks like a master that was stepped forward.
 //
 // It is not safe for concurrent use.
 type Meter struct {
@@ -79,8 +78,7 @@ func (m *Meter) Offset() (Span, bool) {
 	return m.last.Offset(), true
 }
 
-// A Deviation says that a master's clock moved against ours by more than the
-// Policy allows.
+// A Deviation says that a master's clock moved against ours by more than the Policy allows.
 type Deviation struct {
 	Step    bool          // faster than any clock is slewed: it was set
 	By      Span          // how far it moved: forward, or back where negative
@@ -88,8 +86,7 @@ type Deviation struct {
 	Allowed time.Duration // by the Policy, either way
 }
 
-// String is one line, such as "stepped forward by 1m0s ± 2ms within 10s (20ms
-// allowed)".
+// String is one line, such as "stepped forward by 1m0s ± 2ms within 10s (20ms allowed)".
 func (d *Deviation) String() string {
 	verb, by, way := "ran", d.By, "fast"
 	if by.Middle() < 0 {

@@ -9,15 +9,12 @@ import (
 // The reasons why a command got no reply from a master; compare with errors.Is. None of them
 // matches a context's error.
 var (
-	// ErrTimeout: the master did not answer in time. Whether it executed the
-	// command is not known.
+	// ErrTimeout: the master did not answer in time. Whether it executed the command is not known.
 	ErrTimeout = pipeline.ErrTimeout
-	// ErrDown: the master could not be reached when last tried, or refused this
-	// client (then the error has a *ConfigError, and says that the master is up);
-	// the command was not sent.
+	// ErrDown: the master could not be reached when last tried, or refused this client (then the
+	// error has a *ConfigError, and says that the master is up); the command was not sent.
 	ErrDown = pipeline.ErrDown
-	// ErrStalled: the connection made no progress for the stall limit and was
-	// closed.
+	// ErrStalled: the connection made no progress for the stall limit and was closed.
 	ErrStalled = pipeline.ErrStalled
 	// ErrConnectionLost: the connection broke before the reply came.
 	ErrConnectionLost = pipeline.ErrConnectionLost
@@ -30,11 +27,10 @@ var (
 	ErrClosed = pipeline.ErrClosed
 )
 
-// A ConfigError is a refusal by a master that is up: wrong password, missing
-// permission, wrong database, TLS where the master speaks none, or the other way
-// round. Waiting does not mend it, except where the master has too many clients, or
-// where a credentials callback has other credentials for the next dial. Reach it
-// with errors.As. Its text never holds a secret.
+// A ConfigError is a refusal by a master that is up: wrong password, missing permission, wrong
+// database, TLS where the master speaks none, or the other way round. Waiting does not mend it,
+// except where the master has too many clients, or where a credentials callback has other
+// credentials for the next dial. Reach it with errors.As. Its text never holds a secret.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake, or the command that is not permitted
 	Err  error  // usually the master's error reply

@@ -21,8 +21,7 @@ func (p *Pool) Masters() []Master {
 	return all
 }
 
-// Name is the master's address as errors and reports name it: host:port, or the
-// path of a socket.
+// Name is the master's address as errors and reports name it: host:port, or the path of a socket.
 func (m Master) Name() string { return m.line.Name() }
 
 // DB is the number of the database that is used there.

@@ -47,8 +47,7 @@ func defaults() options {
 	}
 }
 
-// stall is the stall limit: given, or twice the command timeout but at least a
-// second.
+// stall is the stall limit: given, or twice the command timeout but at least a second.
 func (o *options) stall() time.Duration {
 	if o.stallLimit != 0 {
 		return o.stallLimit
@@ -102,10 +101,9 @@ func WithCredentials(f func(ctx context.Context) (username, password string, err
 	}
 }
 
-// WithTLS sets the configuration for rediss:// URLs. Without ServerName it is the
-// host of the URL, which is verified, sent as SNI, and given to VerifyConnection,
-// also where it is an IP address. The default is TLS 1.2 or better with the
-// system's certificate authorities.
+// WithTLS sets the configuration for rediss:// URLs. Without ServerName it is the host of the URL,
+// which is verified, sent as SNI, and given to VerifyConnection, also where it is an IP address.
+// The default is TLS 1.2 or better with the system's certificate authorities.
 func WithTLS(cfg *tls.Config) Option {
 	return func(o *options) error {
 		if cfg == nil {
@@ -159,8 +157,7 @@ func WithDialer(f func(ctx context.Context, network, addr string) (net.Conn, err
 	}
 }
 
-// WithDialTimeout bounds one dial, TLS and handshake included: 10 ms to 1
-// minute, 2 s by default.
+// WithDialTimeout bounds one dial, TLS and handshake included: 10 ms to 1 minute, 2 s by default.
 func WithDialTimeout(d time.Duration) Option {
 	return func(o *options) error {
 		o.dialTimeout = d
@@ -187,10 +184,9 @@ func WithCommandTimeout(d time.Duration) Option {
 	return within("WithCommandTimeout", d, time.Millisecond, time.Minute, func(o *options) { o.commandTimeout = d })
 }
 
-// WithStallLimit is how long a connection may have commands under way without
-// any progress before it is replaced: 10 ms to 5 minutes. By default 1 s, or
-// twice the command timeout where that is longer. Round trips have to be shorter:
-// up to 0.9 s by default.
+// WithStallLimit is how long a connection may have commands under way without any progress before
+// it is replaced: 10 ms to 5 minutes. By default 1 s, or twice the command timeout where that is
+// longer. Round trips have to be shorter: up to 0.9 s by default.
 func WithStallLimit(d time.Duration) Option {
 	return within("WithStallLimit", d, 10*time.Millisecond, 5*time.Minute, func(o *options) { o.stallLimit = d })
 }
@@ -209,10 +205,9 @@ func WithBackoff(least, most time.Duration) Option {
 	}
 }
 
-// WithQueueLimit bounds the commands that wait for one master or are under way to
-// it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
-// [ErrQueueFull]. A lower limit may leave locks behind until their TTL is over: releases
-// count as well.
+// WithQueueLimit bounds the commands that wait for one master or are under way to it, 16 to
+// 16,777,216; 65,536 by default. Beyond it commands fail with [ErrQueueFull]. A lower limit may
+// leave locks behind until their TTL is over: releases count as well.
 func WithQueueLimit(n int) Option {
 	return func(o *options) error {
 		if n < 16 || n > 1<<24 {

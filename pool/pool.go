@@ -22,8 +22,7 @@ var scripts = func() (all []pipeline.Script) {
 	return all
 }()
 
-// A Pool holds the connections to a fixed list of masters. It is safe for concurrent
-// use.
+// A Pool holds the connections to a fixed list of masters. It is safe for concurrent use.
 type Pool struct {
 	masters   []*pipeline.Pipeline
 	timeout   time.Duration
@@ -147,13 +146,12 @@ func (p *Pool) Len() int { return len(p.masters) }
 // CommandTimeout is the value of WithCommandTimeout; 0 if it was not given.
 func (p *Pool) CommandTimeout() time.Duration { return p.timeout }
 
-// Close fails what is queued with [ErrClosed], closes the connections and
-// waits for their goroutines. The kernel still delivers what a master far away
-// has been sent. It blocks only for as long as a dialer of the
-// caller's takes to notice that its context ended, and for half a second at most
-// where a credentials callback does not notice it. Log lines that are left are written for a
-// second at most, and the rest is dropped; a log handler that blocks may be running still. It
-// may be called more than once.
+// Close fails what is queued with [ErrClosed], closes the connections and waits for their
+// goroutines. The kernel still delivers what a master far away has been sent. It blocks only for as
+// long as a dialer of the caller's takes to notice that its context ended, and for half a second at
+// most where a credentials callback does not notice it. Log lines that are left are written for a
+// second at most, and the rest is dropped; a log handler that blocks may be running still. It may
+// be called more than once.
 func (p *Pool) Close() error {
 	var wg sync.WaitGroup
 	for _, m := range p.masters {

@@ -6,8 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// Stats is a snapshot of one master's connection. The counts are of this pool,
-// since it was made.
+// Stats is a snapshot of one master's connection. The counts are of this pool, since it was made.
 type Stats struct {
 	Name       string        // the master's address
 	Connected  bool          // it can be asked now

@@ -24,8 +24,7 @@ var errNoScheme = errors.New("no scheme: add redis:// before the address (rediss
 // errSeveral repeats nothing either.
 var errSeveral = errors.New("several addresses in one string: want one URL per element of the list")
 
-// parseURL reads a master's URL. Its errors never repeat the URL, which may
-// hold a password.
+// parseURL reads a master's URL. Its errors never repeat the URL, which may hold a password.
 func parseURL(raw string) (Config, error) {
 	raw = strings.TrimSpace(raw)
 	if !hasScheme(raw) {

@@ -91,8 +91,7 @@ func replidOf(info []byte) (replid []byte, ok bool) {
 	return replid, told && ended && bytes.Contains(info, []byte("\nrole:master\r\n"))
 }
 
-// notPermitted reports whether a user may not run a command, or the server has
-// none of that name.
+// notPermitted reports whether a user may not run a command, or the server has none of that name.
 func notPermitted(refused redis.Error) bool {
 	return strings.HasPrefix(string(refused), "NOPERM") || strings.HasPrefix(string(refused), "ERR unknown command")
 }

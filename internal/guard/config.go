@@ -56,8 +56,7 @@ const (
 	margin = 100 * time.Millisecond
 )
 
-// Validate returns an error that names the field, its value and the accepted
-// range.
+// Validate returns an error that names the field, its value and the accepted range.
 func (c Config) Validate() error {
 	least := minMaxTTL
 	switch c.Level {

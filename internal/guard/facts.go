@@ -159,8 +159,7 @@ func (f Facts) Aged(c Config, now drift.Instant) string {
 	return ""
 }
 
-// age is how long the master has remembered everything, at least; false: it has no marker of
-// ours.
+// age is how long the master has remembered everything, at least; false: it has no marker of ours.
 func (f Facts) age(now drift.Instant) (time.Duration, bool) {
 	age, ok := f.Marker.Age(now)
 	if ok && f.Age.of(f.Marker) {

@@ -10,8 +10,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// empty makes the master one that has answered MISSING twice, before and after
-// at(0).
+// empty makes the master one that has answered MISSING twice, before and after at(0).
 func (f *Facts) empty() {
 	f.Answer(missingAt(-time.Second))
 	f.Answer(missingAt(time.Second))

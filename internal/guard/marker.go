@@ -231,8 +231,7 @@ func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 			age = min(age, ours)
 		}
 	}
-	// The sum stays below 292 years: 2⁵³ µs are 285 and a process runs for less
-	// than seven.
+	// The sum stays below 292 years: 2⁵³ µs are 285 and a process runs for less than seven.
 	return age + now.MonotonicSub(m.Clock.Received), true
 }
 

@@ -271,8 +271,7 @@ func (m *master) put(c Config, changes ...string) map[string]string {
 	return fields
 }
 
-// holds fails unless the marker's hash is this, and has no expiry; nil: there
-// is none.
+// holds fails unless the marker's hash is this, and has no expiry; nil: there is none.
 func (m *master) holds(want map[string]string) {
 	m.t.Helper()
 	if got := m.marker(); !maps.Equal(got, want) {

@@ -44,8 +44,7 @@ func CommandsOf(scripts []*script.Script, further ...string) (all Commands) {
 	return all | 1<<slices.Index(tried, "EVALSHA") | 1<<slices.Index(tried, "EVAL")
 }
 
-// vital are the commands of plain locks. A master that refuses one of them does not
-// vote.
+// vital are the commands of plain locks. A master that refuses one of them does not vote.
 var vital = CommandsOf([]*script.Script{script.Release, script.Extend, script.Verify}, "SET")
 
 // String names them as people write them.
@@ -107,9 +106,8 @@ func refusesEval(said string) bool {
 	return refuses(said) || strings.HasPrefix(said, "ERR ") && strings.Contains(strings.ToLower(said), "eval")
 }
 
-// refuses reports whether an error reply says that the user may not run the command, or
-// that there is none of that name. Redis words it in several ways, by version and inside
-// scripts.
+// refuses reports whether an error reply says that the user may not run the command, or that there
+// is none of that name. Redis words it in several ways, by version and inside scripts.
 func refuses(said string) bool {
 	said = strings.ToLower(said)
 	return strings.Contains(said, "can't run this command") || strings.Contains(said, "no permissions to run") ||

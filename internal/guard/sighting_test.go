@@ -19,9 +19,8 @@ func (m *master) sighted() map[string]string {
 	return fields
 }
 
-// sight writes that the master was first seen without a marker: ago by its own clock,
-// and wallAgo by the wall clock of a client. changes are pairs of field and value; "-"
-// removes a field.
+// sight writes that the master was first seen without a marker: ago by its own clock, and wallAgo
+// by the wall clock of a client. changes are pairs of field and value; "-" removes a field.
 func (m *master) sight(ago, wallAgo time.Duration, changes ...string) map[string]string {
 	m.t.Helper()
 	now := m.time()

@@ -231,8 +231,7 @@ func (f Facts) otherFleet(c Config) *AbstainError {
 	return r
 }
 
-// quarantine returns for how much longer a master has to wait, nil when it has
-// waited long enough.
+// quarantine returns for how much longer a master has to wait, nil when it has waited long enough.
 func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	q := c.quarantineAfter(duration(f.Marker.Was))
 	age, ok := f.age(now)

@@ -123,8 +123,7 @@ func (m *lua) inShort(reply any) string {
 	return strings.Trim(fmt.Sprint(parts), "[]")
 }
 
-// everything is all keys with what is in them and for how many minutes they are
-// kept.
+// everything is all keys with what is in them and for how many minutes they are kept.
 func (m *lua) everything() (all []string) {
 	m.t.Helper()
 	for name, value := range m.all() {

@@ -24,8 +24,7 @@ var (
 	AcquireBatch = newScript("acquirebatch", withGuardedAcquire(acquireBatchSource))
 )
 
-// includeGuardedAcquire is the line that includes guarded_acquire.lua as the function
-// acquire.
+// includeGuardedAcquire is the line that includes guarded_acquire.lua as the function acquire.
 const includeGuardedAcquire = "-- include guarded_acquire.lua\n"
 
 // withGuardedAcquire returns a script with that line replaced.

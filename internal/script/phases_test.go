@@ -9,8 +9,7 @@ import (
 
 const readersOf = queueOf + ":readers"
 
-// A phased is a master at which readers and writers wait, each a second after the one
-// before.
+// A phased is a master at which readers and writers wait, each a second after the one before.
 type phased struct {
 	*clockMaster
 	heard map[string]chan string // the messages of each client

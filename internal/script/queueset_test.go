@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// keysWithQueues makes locks as make does, each with a queue in which client
-// number i waits.
+// keysWithQueues makes locks as make does, each with a queue in which client number i waits.
 func (m *lua) keysWithQueues(states string) (keys []string) {
 	m.t.Helper()
 	keys = m.make(states)

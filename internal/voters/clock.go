@@ -7,8 +7,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// A clockWatch follows one master's clock. It only reports: it never makes a lock
-// valid for longer.
+// A clockWatch follows one master's clock. It only reports: it never makes a lock valid for longer.
 type clockWatch struct {
 	meter *drift.Meter
 	last  *drift.Deviation // the latest deviation; nil: none was seen

@@ -72,8 +72,7 @@ func (q *inquiry) addLook() {
 	q.add("SET", guard.ProbeKey, "", "XX")
 }
 
-// look makes the inquiry that asks for everything about a master. The caller must hold
-// g.mu.
+// look makes the inquiry that asks for everything about a master. The caller must hold g.mu.
 func (g *Monitor) look(i int) *inquiry {
 	w := &g.masters[i]
 	q := g.newInquiry(i, askLook, lookCalls)
@@ -122,8 +121,7 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 	return err == nil && runID != "" && received.MonotonicSub(q.sent) <= waitForDial && (m.Run == "" || m.Run == runID)
 }
 
-// target is what the scripts of this inquiry get as arguments. The caller must hold
-// g.mu.
+// target is what the scripts of this inquiry get as arguments. The caller must hold g.mu.
 func (q *inquiry) target() guard.Target {
 	w := &q.g.masters[q.i]
 	return guard.Target{

@@ -130,8 +130,7 @@ func inherits(masters []masterState, i int) bool {
 	return inherited
 }
 
-// plan asks for the markers that have to be written or changed. The caller must hold
-// g.mu.
+// plan asks for the markers that have to be written or changed. The caller must hold g.mu.
 func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 	if g.cfg.ReadOnly {
 		return

@@ -55,16 +55,14 @@ func (j *voteState) reasonAt(now drift.Instant) *guard.AbstainError {
 	return &why
 }
 
-// errUnjudged is the reason of a connection that was not judged in time for the
-// question.
+// errUnjudged is the reason of a connection that was not judged in time for the question.
 var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 
-// Abstains is why the answer of master i does not count; nil where it counts. The
-// connection must be judged and may vote, and the marker must be as judged at the end
-// of the flush that carried the answer. All of that must also have held when the
-// question was asked. Complete calls it with a reply. Replies come in order, so the
-// voteState that is set then is not older than the call. needs are commands without
-// which the master could not renew or release what it has granted.
+// Abstains is why the answer of master i does not count; nil where it counts. The connection must
+// be judged and may vote, and the marker must be as judged at the end of the flush that carried the
+// answer. All of that must also have held when the question was asked. Complete calls it with a
+// reply. Replies come in order, so the voteState that is set then is not older than the call. needs
+// are commands without which the master could not renew or release what it has granted.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, needs guard.Commands) *guard.AbstainError {
 	j := g.voteStates[i].Load()
 	switch said := call.Said(); {

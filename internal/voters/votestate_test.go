@@ -11,9 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// An answer is a vote only if it comes by the connection that was judged and the marker
-// is still as it was judged. The question must have been asked after the right to vote
-// was gained.
+// An answer is a vote only if it comes by the connection that was judged and the marker is still as
+// it was judged. The question must have been asked after the right to vote was gained.
 func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 	const mark = "the marker"
 	clock := drift.NewFake(time.Unix(1e9, 0))

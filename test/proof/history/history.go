@@ -26,7 +26,7 @@ type Hold struct {
 	Released time.Duration // the release was confirmed; 0: it was not
 }
 
-// End is when the belief ends.
+// End returns when the belief ends.
 func (h *Hold) End() time.Duration {
 	if h.Ended != 0 {
 		return min(h.Until, h.Ended)
@@ -52,7 +52,7 @@ type Violation struct {
 	Kind string // one of the constants below
 	Text string
 	At   time.Duration
-	File string // a picture of it, which whoever wants it not removes; "": none
+	File string // a picture of it, which the caller may remove; "": none
 }
 
 // Kinds of violations.
@@ -80,13 +80,13 @@ func (v Violation) String() string {
 // A History is the holds of a run, in the order in which they were granted.
 type History []*Hold
 
-// Check finds what is promised of any history.
+// Check finds violations of the rules for any history.
 func (h History) Check() []Violation {
 	return append(h.Overlaps(), h.Fences()...)
 }
 
-// byKey is the holds of each key, sorted by when they were granted; the keys
-// are sorted too.
+// byKey returns the sorted keys, and the holds of each key in the order in which they were
+// granted.
 func (h History) byKey() (keys []string, holds map[string]History) {
 	holds = make(map[string]History)
 	for _, hold := range h {
@@ -107,7 +107,7 @@ func (h History) byKey() (keys []string, holds map[string]History) {
 func (h History) Overlaps() (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {
-		var open History // those that may still overlap with what comes
+		var open History // holds that may overlap with later ones
 		for _, b := range holds[key] {
 			open = slices.DeleteFunc(open, func(a *Hold) bool { return a.End() <= b.Granted })
 			if b.End() <= b.Granted {
@@ -148,10 +148,10 @@ func (h History) CheckPermits(keys []string, limit int) (found []Violation) {
 	return found
 }
 
-// Fences checks fencing tokens: those of exclusive holds of a key are unique,
-// and rise in real time: what is asked for after another was granted gets a
-// higher one. A reader gets the highest so far, so it never gets less than what
-// was granted before it asked, to readers as well.
+// Fences checks fencing tokens. Those of exclusive holds of a key are unique and rise in real
+// time: a call that begins after another hold was granted gets a higher one. A reader gets the
+// highest so far, so never less than any hold, of a reader or not, that was granted before it
+// asked.
 func (h History) Fences() (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {

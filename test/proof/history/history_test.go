@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// at makes a hold of key k: asked and granted at from, until until.
+// at makes a hold of key k that is asked for and granted at from, and valid until until.
 func at(client string, from, until time.Duration, change ...func(*Hold)) *Hold {
 	h := &Hold{Client: client, Op: "Lock", Keys: []string{"k"}, Token: client + from.String(), Asked: from, Granted: from, Until: until}
 	for _, f := range change {
@@ -59,7 +59,7 @@ func TestChecks(t *testing.T) {
 			if (c.want == "") != (found == "") || !strings.Contains(found, c.want) {
 				t.Errorf("found %q: want %q", found, c.want)
 			}
-			// porcupine knows one lock, and nothing of fences.
+			// porcupine's model has no fencing tokens.
 			if c.want == Fence {
 				return
 			}
@@ -83,7 +83,7 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// removePictures removes what violations that were wanted have written.
+// removePictures removes the files of expected violations.
 func removePictures(t *testing.T, found []Violation) {
 	t.Helper()
 	for _, v := range found {

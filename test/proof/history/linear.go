@@ -58,7 +58,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, _ any) string {
 		e, ok := input.(event)
 		if !ok {
-			return "" // the picture asks about what is not there
+			return "" // the picture asks about operations that do not exist
 		}
 		return fmt.Sprintf("%v %v", e.verb, e.hold)
 	},
@@ -70,16 +70,16 @@ var model = porcupine.Model{
 	},
 }
 
-// window is how many holds of a key are checked at a time: where the lock was
-// certainly free the rest does not depend on what was before.
+// window is how many holds of a key are checked at a time, at least. A part ends where the lock
+// was certainly free: nothing after that depends on what was before.
 const window = 200
 
-// Linearizable checks, for each key, that all that was done to it can be put in an
-// order in which each lock finds it free. A lock takes place between its call and its
-// return. Its end takes place between the instant at which the holder stops to believe
-// in it and the confirmation of its release. Where the release was not confirmed, or
-// the lock merely expired, its end may be at any later time. Where there is no such
-// order, porcupine's picture of it is written to a file that the violation names.
+// Linearizable checks, for each key, that its operations have an order in which each lock finds
+// the key free. A lock takes effect between its call and its return. Its end takes effect
+// between the instant at which the holder stops believing in it and the confirmation of its
+// release. If the release was not confirmed, or the lock merely expired, its end may be at any
+// later time. If there is no such order, porcupine's picture is written to a file that the
+// violation names.
 func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {

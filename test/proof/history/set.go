@@ -7,22 +7,21 @@ import (
 	"sync"
 )
 
-// A Set is the resource of the workload by which Jepsen tests locks: holders read
-// it, add an element and write all of it back. Two who do so at once lose an
-// update. It compares fencing tokens where it is given any. The zero Set is
-// empty; it is safe for concurrent use, and each call is atomic.
+// A Set is the resource of Jepsen's workload for locks: holders read it, add an element and
+// write all of it back. Two holders at once lose an update. It compares fencing tokens if it
+// gets any. The zero Set is empty; it is safe for concurrent use, and each call is atomic.
 type Set struct {
 	mu       sync.Mutex // guards what follows; a leaf
 	elements []string
 	fence    uint64
-	written  []string // what was told to have been added
+	written  []string // elements whose writes were acknowledged
 }
 
 // ErrStale refuses a holder whose fencing token is lower than one that was seen.
 var ErrStale = errors.New("a later holder has been here")
 
-// Read is all elements. A holder's token counts from here on: what comes later
-// with a lower one would be lost on whoever reads now. 0: not compared.
+// Read returns all elements. From then on the set refuses lower fencing tokens: the reader
+// would overwrite their changes. A fence of 0 is not compared.
 func (s *Set) Read(fence uint64) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +55,7 @@ func (s *Set) compare(fence uint64) error {
 	return nil
 }
 
-// Lost finds the updates that were acknowledged and are not there.
+// Lost finds acknowledged updates that are missing.
 func (s *Set) Lost() (found []Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// ambush plays one course of events, at instants that are drawn, in which a
-// master that has forgotten a lock might keep it alive. The exhaustive model has
-// found it (docs/project/verification.md); by chance it hardly ever comes about.
+// ambush plays, at random times, one course of events in which a master that has forgotten a
+// lock might keep it alive. The exhaustive model found it (docs/project/verification.md);
+// random faults hardly ever produce it.
 //
-// One client is granted the lock by two masters of three. The third grants the other
-// client's attempt. That attempt then waits for one of the first two. This master is
-// restarted, and its holder sets the lock there again. The holder can extend it only
-// there and at one more that still has it. At the last one the lock expires, which
-// completes the attempt.
+// One client, the holder, is granted the lock by two masters of three. The third grants it to
+// the other client, whose attempt still waits for one of the first two. Then the third is
+// restarted and forgets its grant, and the holder sets the lock there again. From then on the
+// holder can extend only there and at one of the first two. At the other of those the lock
+// expires, which completes the attempt.
 func (w *world) ambush(d *dice) {
 	holder := d.upTo(w.p.Clients)
 	other := (holder + 1 + d.upTo(w.p.Clients-1)) % w.p.Clients
@@ -49,7 +49,7 @@ func (w *world) ambush(d *dice) {
 	w.sleep(lane, granted+ttl+ttl/100+d.between(0, ttl/50)-w.now())
 }
 
-// awaitGrant waits until a client has been granted a lock, and returns when.
+// awaitGrant waits until a client has been granted a lock, and returns the time.
 func (w *world) awaitGrant(lane, client int) (at time.Duration, ok bool) {
 	for began := w.now(); w.now()-began < 4*w.p.TTL && !w.over.Load(); w.sleep(lane, time.Millisecond) {
 		for _, a := range w.clients[client].holds() {
@@ -61,7 +61,7 @@ func (w *world) awaitGrant(lane, client int) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// block stops one path, or lets go what it has held up.
+// block stops one path, or delivers what the path held up.
 func (w *world) block(p path, blocked bool) {
 	w.net.mu.Lock()
 	was := w.net.blocked[p]
@@ -74,7 +74,7 @@ func (w *world) block(p path, blocked bool) {
 	w.trace.note("FAULT", fmt.Sprintf("commands of c%d to m%d are %s", p.client, p.master, state))
 }
 
-// refuse ends a client's connections to a master, and has it refuse further ones.
+// refuse ends a client's connections to a master, and makes it refuse further ones.
 func (w *world) refuse(client, master int, refused bool) {
 	n := w.net
 	n.mu.Lock()
@@ -103,7 +103,7 @@ func (l *link) breakOff() {
 	l.send(down, item{ends: true}, 100*time.Microsecond)
 }
 
-// refusal is why a connection is not made; nil: it may be.
+// refusal returns why a connection may not be made, or nil.
 func (n *network) refusal(client, master int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,10 +14,9 @@ import (
 // batchArgs is how many arguments each part of a batch has, by script.
 var batchArgs = map[string]int{script.ReleaseBatch.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireBatch.SHA: 6}
 
-// batchCalls are the keys that a command releases or acquires which stands for
-// several, and their tokens, of the words of a command; none where it is no such
-// command. Behind the keys of the locks stand others, and behind the arguments of
-// the parts one that they have in common.
+// batchCalls returns the keys and tokens of a command that releases or acquires several locks,
+// and nil for any other command. w are the command's words. Other keys follow the keys of the
+// locks, and one common argument follows the arguments of the parts.
 func batchCalls(w []string) (keys, tokens []string) {
 	if len(w) < 3 || w[0] != "EVALSHA" || batchArgs[w[1]] == 0 {
 		return nil, nil
@@ -34,8 +33,8 @@ func batchCalls(w []string) (keys, tokens []string) {
 	return w[3 : 3+n], tokens
 }
 
-// batchText is such a command for people: each key with the end of its token; "" for
-// others.
+// batchText makes such a command readable: each key with the end of its token. It is "" for
+// other commands.
 func batchText(w []string) string {
 	keys, tokens := batchCalls(w)
 	if len(keys) == 0 {
@@ -48,10 +47,9 @@ func batchText(w []string) string {
 	return fmt.Sprintf("%s of %d: %s", names[w[1]], len(keys), strings.Join(parts, ", "))
 }
 
-// giveBackTogether looks whether what goes out in one flush stays in order: a
-// client gives two locks back and asks for one of them at once, before the
-// commands of either have left. It gets it at the first go, for nobody else wants
-// it.
+// giveBackTogether checks that the commands of one flush stay in order. A client releases two
+// locks and tries for one of them at once, before either release has been sent. The first try
+// succeeds, because nobody else wants the lock.
 func (w *world) giveBackTogether(c *client) {
 	var held [2]*active
 	for i := range held {

@@ -12,32 +12,32 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A client is one redlock.Client after the other, with a clock of its own, as a process has it.
+// A client is a simulated process: it has its own clock, and one redlock.Client after another.
 type client struct {
 	w       *world
 	index   int
 	name    string
 	clock   *clock
-	opening sync.Mutex // by one at a time
-	pool    *pool.Pool // that it has made for itself and the next client (SharePools); nil: none
+	opening sync.Mutex // held while the client is reopened
+	pool    *pool.Pool // shared with the next client (SharePools); may be nil
 
 	mu         sync.Mutex // guards what follows; no call into the library is made under it
 	current    *redlock.Client
 	set        settings
-	wanted     settings // by the operator; none: it keeps those that it has
+	wanted     settings // the operator's new settings; zero: it keeps its own
 	generation int
 	active     []*active
-	blocked    chan struct{} // what listeners wait for; nil: they do not
+	blocked    chan struct{} // listeners wait for it; nil: they do not block
 }
 
-// settings are those that all clients of a key have to have in common.
+// settings are what all clients of a key must agree on.
 type settings struct {
 	urls   []string
 	maxTTL time.Duration
 	guard  redlock.GuardLevel
 }
 
-// lock is the client as it is now. nil: it is shut.
+// lock returns the current redlock.Client, or nil while the client is shut.
 func (c *client) lock() *redlock.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *client) open(set settings) error {
 	return err
 }
 
-// make makes the redlock.Client, where clients share pools on that of two.
+// make makes the redlock.Client. With SharePools, two clients use one pool.
 func (c *client) make(
 	urls []string, opts []redlock.Option, poolOpts []pool.Option, hooks seam.Hooks,
 ) (l *redlock.Client, err error) {
@@ -113,7 +113,7 @@ func (c *client) make(
 	return redlock.New(owner.pool, opts...)
 }
 
-// ttl is that of the client's locks.
+// ttl returns the TTL of the client's locks.
 func (c *client) ttl() time.Duration {
 	if c.w.p.Settings != 0 {
 		return c.set.maxTTL
@@ -124,7 +124,7 @@ func (c *client) ttl() time.Duration {
 	return c.w.p.TTL
 }
 
-// shut closes the redlock.Client, and counts.
+// shut closes the redlock.Client, and counts its fencing raises.
 func (c *client) shut() {
 	c.mu.Lock()
 	l := c.current
@@ -137,9 +137,9 @@ func (c *client) shut() {
 	_ = l.Close()
 }
 
-// gather lets commands to a master gather for Gather or longer. Without Gather it waits
-// until everybody has done what there is to do at this instant. No two connections'
-// timers are set for the same instant.
+// gather delays a flush by Gather or longer, so that commands to the master gather. Without
+// Gather it waits until all goroutines have done their work of this instant. No two connections
+// have timers for one instant.
 func (c *client) gather(master int) {
 	if c.w.p.Gather == 0 {
 		time.Sleep(time.Duration(1 + master))

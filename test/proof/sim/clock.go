@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// A clock runs at a rate of its own, and its wall time is off by what it was
-// set to. It is a client's drift.Clock; masters' clocks use its rate alone.
+// A clock runs at its own rate, and its wall time has an offset. A client uses it as its
+// drift.Clock; a master uses only its rate.
 type clock struct {
 	start time.Time
 	ppm   int64
@@ -34,7 +34,7 @@ func (c *clock) time(e time.Duration) time.Time {
 // Time is the wall time.
 func (c *clock) Time() time.Time { return c.time(c.elapsed()) }
 
-// real turns a duration by this clock into one by the run's.
+// real converts a duration of this clock into one of the run.
 func (c *clock) real(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / (1 + float64(c.ppm)/1e6))
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/chance"
 )
 
-// dice are random numbers that follow from what they are for, not from how many
-// were drawn before.
+// dice are random numbers that depend on their purpose, not on how many were drawn before.
 type dice struct {
 	seed uint64
 	n    uint64
@@ -22,7 +21,7 @@ func (d *dice) next() uint64 {
 	return chance.Hash(d.seed, d.n)
 }
 
-// one reports true once in n times; never where n is 0.
+// one reports true once in n times on average, and never if n is 0.
 func (d *dice) one(n int) bool { return n > 0 && d.next()%uint64(n) == 0 }
 
 // upTo is in [0, n).

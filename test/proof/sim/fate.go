@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// background is of nobody: masters are dialled without waiting.
+// background is the context of calls that nobody cancels.
 var background = context.Background()
 
 // fateOf decides what becomes of a command.
@@ -16,9 +16,9 @@ func (n *network) fateOf(d *dice, data []byte) fate {
 	switch {
 	case d.one(n.p.CutOneIn):
 		return []fate{cutBefore, cutHalf, cutAfter}[d.upTo(3)]
-	// The marker's scripts are not repeated. A connection repeats nothing by itself.
-	// What arrives twice here stands for late bytes of a connection that was given up;
-	// they end with the process, as a declaration must.
+	// The marker's scripts are not repeated. A connection repeats nothing by itself: a repeated
+	// command models late bytes of an abandoned connection. Such bytes end with the process,
+	// and so must a declaration.
 	case d.one(n.p.TwiceOneIn) && (n.p.TwiceOnly == "" || n.p.TwiceOnly == nameOf(data)) &&
 		!bytes.Contains(data, []byte("redquorum:marker")):
 		return twice
@@ -34,8 +34,7 @@ func verbOf(data []byte) string {
 	return string(name)
 }
 
-// greets reports whether a command is one that begins a connection, or keeps it
-// alive.
+// greets reports whether a command begins a connection or keeps it alive.
 func greets(verb string) bool {
 	switch verb {
 	case "CLIENT", "INFO", "SCRIPT", "PING", "SELECT", "AUTH", "SUBSCRIBE":

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// faults starts what goes wrong beside the workers, until they are done.
+// faults starts goroutines that inject faults until the workers are done.
 func (w *world) faults(wg *sync.WaitGroup) {
 	p := w.p
 	for i, f := range []struct {
@@ -52,7 +52,7 @@ func (w *world) faults(wg *sync.WaitGroup) {
 	}
 }
 
-// Numbers of faults, where they are needed.
+// Indexes of faults in the list of faults, where code needs them.
 const (
 	ambushFault = 7 + iota
 	emptyFault
@@ -64,7 +64,7 @@ const (
 	settingsFault
 )
 
-// setClocks sets the masters' clocks right where they were left at a side.
+// setClocks undoes what changeSides has left of offsets.
 func (w *world) setClocks() {
 	for _, n := range w.nodes {
 		if w.p.Sides != 0 {
@@ -73,7 +73,7 @@ func (w *world) setClocks() {
 	}
 }
 
-// lasting sleeps as long as a fault is there.
+// lasting sleeps for the duration of a fault.
 func (w *world) lasting(fault int, d *dice) {
 	w.sleep(faultLane+fault, d.between(time.Millisecond, w.p.BlockedFor))
 }
@@ -101,7 +101,7 @@ func (w *world) partition(d *dice) {
 	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
 }
 
-// everybody is the numbers of all clients.
+// everybody returns the indexes of all clients.
 func (w *world) everybody() (all []int) {
 	for i := range w.clients {
 		all = append(all, i)
@@ -123,7 +123,7 @@ func (w *world) freeze(d *dice) {
 	w.trace.note("FAULT", fmt.Sprintf("m%d goes on", master))
 }
 
-// pause stops a client: what arrives waits, and so does what it sends.
+// pause stops a client: messages to it and from it wait.
 func (w *world) pause(d *dice) {
 	client := d.upTo(w.p.Clients)
 	w.setPaused(client, true)
@@ -156,7 +156,7 @@ func (w *world) restart(d *dice) {
 	loss := pick(d, w.p.Loses)
 	down := d.between(0, w.p.DownFor)
 	if loss != Nothing && w.p.DelayEmpty {
-		// Longer than any key of this master lives, by whatever clock.
+		// This is longer than any key of this master lives, by any clock.
 		down += w.p.MaxTTL + w.p.MaxTTL/50
 	}
 	var nodes []*node
@@ -184,17 +184,16 @@ func (w *world) restart(d *dice) {
 	}
 }
 
-// marked reports whether a master is left with a marker when those named
-// have lost their data: where all have lost everything at once the fleet looks new,
-// which the standard guard does not claim to tell apart.
+// marked reports whether a master outside of without still has its marker. If all masters lose
+// everything at once, the fleet looks new, and the standard guard does not claim to notice.
 func (w *world) marked(without []*node) bool {
 	return w.p.Guard == redlock.GuardOff || slices.ContainsFunc(w.nodes, func(n *node) bool {
 		return !slices.Contains(without, n) && slices.Contains(n.master.Keys(), guard.Key)
 	})
 }
 
-// forget deletes some of the keys, as where the end of the append-only file is
-// lost. The marker was written long before.
+// forget deletes some keys, as if the end of the append-only file was lost. It keeps the
+// marker, which was written long before.
 func (w *world) forget(n *node, which func(key string) bool) {
 	conn, err := n.master.Dial(background)
 	if err != nil {
@@ -210,7 +209,7 @@ func (w *world) forget(n *node, which func(key string) bool) {
 	}
 }
 
-// step sets a master's clock forward or back, and sometimes puts it right again.
+// step sets a master's clock forward or back, and with StepBack undoes it later.
 func (w *world) step(d *dice) {
 	n := w.nodes[d.upTo(w.p.Masters)]
 	by := d.between(-w.p.StepMost, w.p.StepMost)
@@ -222,9 +221,8 @@ func (w *world) step(d *dice) {
 	w.stepBy(n, -by)
 }
 
-// changeSides sets the masters' clocks as far off those of the clients as strict
-// admits for one client's TTL, to one side or the other, or to the middle. It sets all of
-// them, or only one.
+// changeSides sets the clocks of one master or of all. They differ from the clients' clocks by
+// as much as strict admits for one client's TTL, to one side or the other, or not at all.
 func (w *world) changeSides(d *dice) {
 	far := guard.Skew(w.clients[d.upTo(len(w.clients))].ttl()) + w.p.ClientOffset - d.between(0, 2*sideMargin)
 	to := time.Duration(d.upTo(3)-1) * far
@@ -237,7 +235,7 @@ func (w *world) changeSides(d *dice) {
 	}
 }
 
-// sideMargin is what drift may take of it within a run, at the most.
+// sideMargin is the most by which drift changes an offset within a run.
 const sideMargin = 5 * time.Millisecond
 
 // stepClient sets a client's wall clock anew.

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// An active hold is one that has not been given back.
+// An active hold has not ended yet.
 type active struct {
 	lock *redlock.Lock
 	hold *history.Hold
@@ -27,9 +27,9 @@ func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, as
 		Keys: l.Keys(), Token: l.Token(), Fence: l.Fence(), Asked: asked, Granted: w.now(),
 	}}
 	if w.p.Blocks != 0 {
-		_ = l.Context() // which has to end in time
+		_ = l.Context() // heard checks that this context ends in time
 	}
-	if w.p.Meddles && !w.tcp { // anybody may end it
+	if w.p.Meddles && !w.tcp { // code of users may end it at any time
 		context.AfterFunc(l.Context(), func() { c.ended(a, "hears of the end of") })
 	}
 	until := c.refresh(a)
@@ -45,7 +45,7 @@ func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, as
 	return a
 }
 
-// began is when the attempt began that has got a lock: validity runs from then.
+// began returns when the attempt that got a lock began: its validity runs from then.
 func (c *client) began(l *redlock.Lock) time.Duration {
 	p := c.w.p
 	validity := c.ttl()
@@ -61,7 +61,7 @@ func (c *client) began(l *redlock.Lock) time.Duration {
 
 // refresh reads until when the client believes in its hold.
 func (c *client) refresh(a *active) (until time.Duration) {
-	now := c.w.now() // before: over TCP time goes on
+	now := c.w.now() // read first: over TCP time goes on
 	left := a.lock.Remaining()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *client) refresh(a *active) (until time.Duration) {
 	return a.hold.Until
 }
 
-// ended notes that the client does not believe in the hold any more.
+// ended notes that the client no longer believes in the hold.
 func (c *client) ended(a *active, how string) {
 	c.refresh(a)
 	c.mu.Lock()

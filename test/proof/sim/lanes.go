@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// lanes give everything that happens an instant of its own: what happens in lane
-// n happens at a number of nanoseconds that is n modulo every, and within a lane one
-// after the other. Where two goroutines run at one instant, their order
-// is the scheduler's; here they do not.
+// lanes give each event an instant of its own. Events of lane n happen at instants that are n
+// modulo every in nanoseconds, one after another. If two goroutines ran at one instant, the
+// scheduler would choose their order.
 type lanes struct {
 	start            time.Time
-	clients, masters int   // for which there are lanes, at the most
-	every            int64 // ns; a power of two, and there are no more lanes than that
+	clients, masters int   // the most for which there are lanes
+	every            int64 // ns; a power of two, and more than the highest lane
 
 	mu   sync.Mutex // guards last; a leaf
 	last map[int]int64
 }
 
-// newLanes are those of so many clients and masters.
+// newLanes makes the lanes of so many clients and masters.
 func newLanes(clients, masters int) *lanes {
 	l := &lanes{start: time.Now(), clients: clients, masters: masters, every: 1, last: make(map[int]int64)}
 	for l.every <= int64(l.flushLane(clients-1, masters-1)) {
@@ -30,14 +29,13 @@ func newLanes(clients, masters int) *lanes {
 // now is the time since the start of the run.
 func (l *lanes) now() time.Duration { return time.Since(l.start) }
 
-// in is the instant in a lane d from now, or a little later.
+// in returns the instant of a lane that is d from now, or a little later.
 func (l *lanes) in(lane int, d time.Duration) time.Duration {
 	at := int64(l.now()) + int64(d)
 	return time.Duration(at + (int64(lane)-at%l.every+l.every)%l.every)
 }
 
-// at takes that instant, or the next one that comes after all that were taken
-// in the lane.
+// at reserves that instant, or the next one after all that the lane has reserved.
 func (l *lanes) at(lane int, d time.Duration) time.Duration {
 	now, at := int64(l.now()), int64(l.in(lane, d))
 	l.mu.Lock()
@@ -59,8 +57,8 @@ func (l *lanes) sleep(lane int, d time.Duration) {
 	time.Sleep(l.at(lane, d) - l.now())
 }
 
-// Numbers of lanes. Of a client's connections to a master, so many at a time have
-// lanes of their own (see network.slot).
+// Numbers of lanes. Up to maxSlots connections of a client to a master have lanes of their own
+// at a time (see network.takeSlot).
 const (
 	linkLanes   = 3 // up, down, ghosts
 	faultLane   = 1 // and those that follow
@@ -71,14 +69,14 @@ const (
 
 func workerLane(client, worker int) int { return workerLanes + client*8 + worker }
 
-// deadlineLane is where a worker's contexts end, which is no event of its lane.
+// deadlineLane is the lane in which a worker's contexts end, apart from its other events.
 func deadlineLane(client, worker int) int { return workerLane(client, worker) + 64 }
 
 func (l *lanes) linkLane(client, master, slot, which int) int {
 	return firstLink + ((client*l.masters+master)*maxSlots+slot)*linkLanes + which
 }
 
-// flushLane is where a client's flushes to a master are that have gathered.
+// flushLane is the lane of a client's gathered flushes to a master.
 func (l *lanes) flushLane(client, master int) int {
 	return l.linkLane(l.clients, 0, 0, 0) + client*l.masters + master
 }

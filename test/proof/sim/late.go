@@ -23,14 +23,14 @@ func (w *world) setLate(by time.Duration) {
 	w.trace.note("FAULT", fmt.Sprintf("all replies are late by %v", by))
 }
 
-// lateness is by how much a reply is late.
+// lateness returns the extra delay of each reply.
 func (n *network) lateness() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.late
 }
 
-// refuseWrites has a master answer an error to all commands about locks for a while.
+// refuseWrites makes a master answer all commands about locks with an error for a while.
 func (w *world) refuseWrites(d *dice) {
 	master := d.upTo(len(w.nodes))
 	w.setRefusing(master, true)

@@ -13,14 +13,14 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A link is one connection, the client's end of it. What the client writes is
-// taken apart into commands, and what the master answers into replies; each
-// arrives at an instant of its own, in order, or not at all.
+// A link is the client's end of one connection. It splits what the client writes into commands,
+// and what the master answers into replies. Each arrives in order at an instant of its own, or
+// not at all.
 type link struct {
 	net    *network
 	client int
 	node   *node
-	number uint64 // of this connection, between these two
+	number uint64 // counts the connections of this client to this node
 	slot   int    // of its lanes
 	upward string // names in the trace
 	downwd string
@@ -29,33 +29,32 @@ type link struct {
 	// mu guards what follows. Nothing blocks under it.
 	mu       sync.Mutex
 	ways     [2]way
-	partial  []byte // of a command that was not written to its end
+	partial  []byte // the beginning of a command
 	commands uint64
 	replies  uint64
 	hearing  uint64        // replies that have arrived at the client
 	greeting uint64        // how many commands at the start only begin the connection
-	asked    []string      // names of the commands that were not answered, where the run is told
+	asked    []string      // names of unanswered commands, if the trace is verbose
 	in       bytes.Buffer  // what has arrived at the client
-	changed  chan struct{} // closed when that changes, while somebody waits
-	reset    bool          // the client's end is over
+	changed  chan struct{} // closed when a field around here changes, while Read waits
+	reset    bool          // the client's end was reset
 	closed   bool          // the client has closed it
-	resets   bool          // its Close loses what is on its way
-	muted    bool          // replies go nowhere
+	resets   bool          // Close drops commands under way
+	muted    bool          // replies are dropped
 	// interrupted: the deadline of Read has passed.
 	interrupted bool
-	severed     bool // the master's end is over
+	severed     bool // the master's end is closed
 }
 
-// A way is one direction: what is on its way, first come first served, and how
-// many of those whose time has come are held up.
+// A way is one direction: the queue of items under way, and how many of them are due but
+// blocked.
 type way struct {
 	lane  int
 	items []item
 	held  int
 }
 
-// An item is a command or a reply that is on its way, or the end of the
-// connection behind it.
+// An item is a command or a reply under way, or the end of the connection.
 type item struct {
 	data []byte
 	fate fate
@@ -63,7 +62,7 @@ type item struct {
 	lost bool
 }
 
-// A fate is what becomes of a command.
+// A fate is what happens to a command.
 type fate uint8
 
 const (
@@ -100,8 +99,7 @@ func (l *link) send(dir direction, it item, delay time.Duration) {
 	l.net.after(l.ways[dir].lane, delay, func() { l.tick(dir) })
 }
 
-// tick is the time of one item's arrival. There is one for each item, but it is
-// always the first that arrives.
+// tick delivers the first item, unless the direction is blocked. Each item causes one tick.
 func (l *link) tick(dir direction) {
 	if l.net.holds(l.client, l.node.index, dir) {
 		l.mu.Lock()
@@ -120,7 +118,7 @@ func (l *link) tick(dir direction) {
 	}
 }
 
-// resume lets go what was held up.
+// resume delivers what was held up in directions that are open again.
 func (l *link) resume() {
 	for dir := range direction(2) {
 		if l.net.holds(l.client, l.node.index, dir) {
@@ -136,7 +134,7 @@ func (l *link) resume() {
 	}
 }
 
-// atMaster is what happens when a command arrives.
+// atMaster handles a command that arrives.
 func (l *link) atMaster(it item) {
 	l.mu.Lock()
 	over := l.severed
@@ -152,7 +150,7 @@ func (l *link) atMaster(it item) {
 	data := it.data
 	if greets(verbOf(data)) {
 		if w := words(data); w[0] == "SCRIPT" && len(w) == 3 && l.node.load(w[2]) {
-			data = pipeline.AppendCommand(nil, "PING") // it is there already: this is only cheaper
+			data = pipeline.AppendCommand(nil, "PING") // the script is loaded, and PING is cheaper
 		}
 	}
 	if l.net.refuses(l.node.index, nameOf(data)) {
@@ -176,7 +174,7 @@ func (l *link) atMaster(it item) {
 		} else if it.fate == cutAfter {
 			_, _ = l.srv.Write(data)
 		}
-		// The master goes on until it hears of it.
+		// The master notices the break a little later.
 		l.net.after(l.ways[up].lane, 10*time.Microsecond, l.hangUp)
 		d := roll(l.net.seed, chance.HashText("cut"), chance.HashText(l.upward))
 		l.send(down, item{ends: true}, l.net.latency(d, false))
@@ -187,8 +185,8 @@ func (l *link) atMaster(it item) {
 	_, _ = l.srv.Write(data)
 }
 
-// haunt delivers a command once more, later, on a connection of its own, which
-// ends with the master's process as any does.
+// haunt delivers a command again later, on another connection. That connection ends with the
+// master's process, as any does.
 func (l *link) haunt(data []byte) {
 	ghost, err := l.node.master.Dial(background)
 	if err != nil {
@@ -206,7 +204,7 @@ func (l *link) haunt(data []byte) {
 	})
 }
 
-// hangUp ends the master's end.
+// hangUp closes the master's end, with a reset over TCP.
 func (l *link) hangUp() {
 	if c, ok := l.srv.(interface{ SetLinger(int) error }); ok {
 		_ = c.SetLinger(0)
@@ -214,7 +212,7 @@ func (l *link) hangUp() {
 	_ = l.srv.Close()
 }
 
-// atClient is what happens when a reply arrives.
+// atClient handles a reply that arrives.
 func (l *link) atClient(it item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,7 +223,7 @@ func (l *link) atClient(it item) {
 		l.reset = true
 		l.net.trace.note(l.downwd, "is reset")
 	} else {
-		// What a master says of itself has the number of its process in it.
+		// The reply to INFO has the number of the process, which differs between runs.
 		to := l.answered(it.data)
 		if l.hearing++; l.hearing > l.greeting && !bytes.Contains(it.data, []byte("process_id:")) {
 			l.net.trace.data(l.downwd, func(b []byte) string { return to + ": " + replyText(b) }, it.data)
@@ -235,7 +233,7 @@ func (l *link) atClient(it item) {
 	l.wake()
 }
 
-// answered is what a reply that arrives is one to. The caller must hold mu.
+// answered names the command that a reply belongs to. The caller must hold mu.
 func (l *link) answered(reply []byte) string {
 	if len(l.asked) == 0 || bytes.HasPrefix(reply, []byte("*3\r\n$7\r\nmessage\r\n")) {
 		return "unasked"
@@ -253,8 +251,8 @@ func (l *link) wake() {
 	}
 }
 
-// read is the goroutine that takes what the master answers. It ends with the
-// master's end.
+// read is the goroutine that takes what the master answers. It ends when the master's end
+// closes.
 func (l *link) read() {
 	buf := make([]byte, 4096)
 	var pending []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/chance"
 )
 
-// What follows is the client's end of a link as a net.Conn.
+// The methods below make the client's end of a link a net.Conn.
 
 // Read implements net.Conn.
 func (l *link) Read(p []byte) (int, error) {
@@ -76,8 +76,8 @@ func (l *link) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn. After SetLinger(0) it resets the connection: what is on its
-// way is lost, or, once in a while, arrives all the same. Otherwise all of it arrives.
+// Close implements net.Conn. After SetLinger(0) it resets the connection: commands under way
+// are lost, except that once in a while they still arrive. Otherwise all of them arrive.
 func (l *link) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -108,8 +108,8 @@ type simAddr string
 func (simAddr) Network() string  { return "sim" }
 func (a simAddr) String() string { return string(a) }
 
-// SetReadDeadline ends a Read only where the deadline has passed already: the library
-// sets no other.
+// SetReadDeadline ends a Read only if the deadline has passed already: the library sets no
+// other.
 func (l *link) SetReadDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,14 +118,14 @@ func (l *link) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// LocalAddr and what follows complete net.Conn.
+// LocalAddr and the methods below complete net.Conn.
 
 func (l *link) LocalAddr() net.Addr              { return simAddr(fmt.Sprintf("c%d", l.client)) }
 func (l *link) RemoteAddr() net.Addr             { return simAddr(l.node.master.Name()) }
 func (l *link) SetDeadline(t time.Time) error    { return l.SetReadDeadline(t) } // Write never blocks
 func (l *link) SetWriteDeadline(time.Time) error { return nil }
 
-// SetLinger is a TCP connection's: with 0 Close resets.
+// SetLinger works as for TCP: with 0, Close resets the connection.
 func (l *link) SetLinger(seconds int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

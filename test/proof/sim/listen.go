@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// blockListeners has the log handler and the trace of a client block for a while.
+// blockListeners makes the log handler and the trace of a client block for a while.
 func (w *world) blockListeners(d *dice) {
 	c := w.clients[d.upTo(len(w.clients))]
 	release := make(chan struct{})
@@ -29,7 +29,7 @@ func (c *client) setBlocked(until chan struct{}) {
 	c.blocked = until
 }
 
-// listen is what listeners do before anything else: they block while they are made to.
+// listen blocks while the client's listeners are blocked. Each listener calls it first.
 func (c *client) listen() {
 	c.mu.Lock()
 	blocked := c.blocked
@@ -39,7 +39,7 @@ func (c *client) listen() {
 	}
 }
 
-// logger is the client's: nobody reads it, but it may block.
+// logger returns the client's logger, which discards its records but may block.
 func (c *client) logger() *slog.Logger {
 	if c.w.p.Blocks == 0 {
 		return nil
@@ -59,11 +59,11 @@ func (h logHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// keeperTick is how much later than the end of its validity a context may end, where clocks
-// differ in their rates.
+// keeperTick is how long after its validity a context may end, because clocks run at different
+// rates.
 const keeperTick = 60 * time.Millisecond
 
-// heard looks whether the holder of a lock that is over has been told.
+// heard checks that the context of a lock has ended if its validity is over.
 func (k *worker) heard(l *redlock.Lock) {
 	if k.w.p.Blocks == 0 || l.Remaining() > 0 {
 		return

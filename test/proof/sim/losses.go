@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// emptyAll takes their data from all masters while the clients live on: at one instant, or
-// one after the other, in place or by a restart.
+// emptyAll deletes the data of all masters while the clients live on. It does so at one instant
+// or master by master, with a flush or a restart.
 func (w *world) emptyAll(d *dice) {
 	lane, restarts, pause := faultLane+emptyFault, d.one(2), time.Duration(0)
 	if d.one(2) {
@@ -33,8 +33,8 @@ func (w *world) emptyAll(d *dice) {
 	}
 }
 
-// putBack takes a master's data, waits until a client has seen that, and puts the marker
-// back, as an operator does who restores a backup into the running process.
+// putBack flushes a master, waits until a client has noticed, and restores the marker. An
+// operator who loads a backup into the running process does the same.
 func (w *world) putBack(d *dice) {
 	n := w.nodes[d.upTo(len(w.nodes))]
 	conn, err := n.master.Dial(background)
@@ -56,7 +56,7 @@ func (w *world) putBack(d *dice) {
 		w.sleep(faultLane+putBackFault, w.p.TTL/100)
 	}
 	if !slices.Contains(n.master.Keys(), guard.Sighting) {
-		return // nobody could know
+		return // no client can know of the loss
 	}
 	w.sleep(faultLane+putBackFault, d.between(time.Microsecond, w.p.TTL/4))
 	args := []any{guard.Key}

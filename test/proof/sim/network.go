@@ -18,14 +18,13 @@ type node struct {
 	index  int
 	master *simmaster.Master
 	clock  *clock
-	offset time.Duration // of the clock; the fault's alone
+	offset time.Duration // of the clock; only faults change it
 
 	mu     sync.Mutex      // guards loaded; a leaf
 	loaded map[string]bool // scripts that the process has
 }
 
-// load reports whether the process had the script already, and notes that it
-// has.
+// load reports whether the process has the script already, and notes that it has it now.
 func (n *node) load(source string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,7 +48,7 @@ const (
 	ghosts // the lane of what is delivered twice
 )
 
-// A network is all connections, and what is wrong with them.
+// A network has all connections, and the faults that affect them.
 type network struct {
 	*lanes
 	trace *trace
@@ -60,14 +59,14 @@ type network struct {
 	mu      sync.Mutex // guards what follows; a leaf
 	calm    bool       // no more faults
 	conns   map[[2]int]uint64
-	slots   map[[3]int]bool // that connections have: client, master, slot
+	slots   map[[3]int]bool // in use: client, master, slot
 	links   []*link
 	blocked map[path]bool
 	refused map[[2]int]bool // connections of a client to a master
 	paused  map[int]bool    // clients that are stopped
-	frozen  map[int]bool    // masters that are
-	late    time.Duration   // by how much all replies are
-	refuse  map[int]bool    // masters that refuse what writes
+	frozen  map[int]bool    // masters that are stopped
+	late    time.Duration   // the extra delay of all replies
+	refuse  map[int]bool    // masters that refuse writes
 	stats   Stats
 }
 
@@ -86,14 +85,14 @@ func newNetwork(l *lanes, t *trace, seed uint64, p *Profile, nodes []*node) *net
 	}
 }
 
-// holds reports whether nothing gets through at the moment.
+// holds reports whether nothing gets through in this direction now.
 func (n *network) holds(client, master int, dir direction) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.paused[client] || n.blocked[path{client, master, dir}] || n.frozen[master] && dir == up
 }
 
-// change changes what is blocked, and lets go what is not any more.
+// change lets f change what is blocked, and delivers what is no longer blocked.
 func (n *network) change(f func()) {
 	n.mu.Lock()
 	f()
@@ -104,7 +103,7 @@ func (n *network) change(f func()) {
 	}
 }
 
-// block stops paths, or lets go what they have held up.
+// block stops paths, or opens them and delivers what they held up.
 func (n *network) block(paths []path, blocked bool) {
 	n.change(func() {
 		if blocked {
@@ -140,8 +139,8 @@ func (n *network) count(f func(*Stats)) {
 	f(&n.stats)
 }
 
-// latency is the time that one delivery takes. What begins a connection, some
-// twenty commands, is never slow, or there would hardly be any.
+// latency returns how long one delivery takes. The twenty or so commands that begin a
+// connection are never slow, or hardly any connection would be made.
 func (n *network) latency(d *dice, greets bool) time.Duration {
 	if !greets && d.one(n.p.SlowOneIn) && !n.isCalm() {
 		return d.between(n.p.SlowLeast, n.p.SlowMost)
@@ -149,7 +148,7 @@ func (n *network) latency(d *dice, greets bool) time.Duration {
 	return d.between(50*time.Microsecond, n.p.Latency)
 }
 
-// dialer is a client's way to the masters.
+// dialer returns the function with which a client connects to masters.
 func (n *network) dialer(client int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
 		for _, node := range n.nodes {
@@ -205,9 +204,9 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 	return l, nil
 }
 
-// takeSlot finds lanes for a connection. It takes them in turn, since messages of those
-// before may still be on their way. It takes none of an open connection: when the
-// master is killed, both would end at the same instant. The caller must hold mu.
+// takeSlot finds lanes for a connection. It takes slots in turn, because messages of earlier
+// connections may still be under way. It takes no slot of an open connection: if the master is
+// killed, both would end at one instant. The caller must hold mu.
 func (n *network) takeSlot(pair [2]int, number uint64) int {
 	for i := range uint64(maxSlots) {
 		slot := int((number + i) % maxSlots)

@@ -9,13 +9,13 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A Profile says what a run is made of. Times are of the run; "one in n" is
-// how often something happens, 0: never.
+// A Profile says what happens in a run. Times are those of the run. "One in n" is how often
+// something happens; 0 is never.
 type Profile struct {
 	Name    string
 	Masters int
 	Clients int
-	Workers int // goroutines a client that take locks
+	Workers int // goroutines of each client that take locks
 	Calls   int // of each worker
 	Keys    int // that they contend for
 	Slots   int // of LockAny
@@ -25,7 +25,7 @@ type Profile struct {
 	MaxTTL         time.Duration
 	CommandTimeout time.Duration
 	StallLimit     time.Duration
-	PounceFrom     time.Duration // how long before the end of another's hold it is tried for, at the most
+	PounceFrom     time.Duration // how long before another's hold ends Pounce begins to try, at the most
 	Think          time.Duration // pause of a worker, at the most
 	Gather         time.Duration // for how long a client lets commands gather for one flush; 0: those of one instant
 	Poll           time.Duration // pause of those that poll, at the most
@@ -40,14 +40,14 @@ type Profile struct {
 	CutOneIn                    int // commands break their connection
 	TwiceOneIn                  int // commands come twice
 	TwiceWithin                 time.Duration
-	TwiceOnly                   string        // the name of the only command that does; "": all do
+	TwiceOnly                   string        // the name of the only command that does so; "": all do
 	StraggleOneIn               int           // connections whose bytes still arrive after they were closed
 	Partitions, Freezes, Pauses time.Duration // how often on average
 	BlockedFor                  time.Duration // how long these last, at the most
 	Restarts                    time.Duration // how often on average
 	DownFor                     time.Duration // at the most
 	Loses                       []weighted[Loss]
-	Extremes                    bool          // each clock runs off as far as it can
+	Extremes                    bool          // the rate of each clock is off by all of PPM
 	Mixed                       bool          // every second client's locks have MaxTTL
 	NoDrift                     bool          // no allowance is made for drift
 	Together                    bool          // several masters go down at once, though never all of them
@@ -60,9 +60,9 @@ type Profile struct {
 	Blocks                      time.Duration // how often a client's log handler and trace block, for a while
 	Closes                      time.Duration // how often a client is closed twice at once, mid-call, and reopened
 	Settings                    time.Duration // how often the clients' list, MaxTTL and level are changed
-	Meddles                     bool          // traces end their calls' contexts, and give away locks they hear of
+	Meddles                     bool          // traces end their calls' contexts, and end locks in Trace.Held
 	SharePools                  bool          // two clients each share a pool
-	PPM                         int           // how far clocks run off at the most, in parts a million
+	PPM                         int           // how far clocks' rates are off at the most, in parts per million
 	MasterOffset                time.Duration
 	ClientOffset                time.Duration
 	MasterSteps                 time.Duration // how often masters' clocks are stepped
@@ -71,20 +71,20 @@ type Profile struct {
 	Sides                       time.Duration // how often masters' clocks cross the clients', as far as strict admits
 	ClientSteps                 time.Duration // how often clients' wall clocks are stepped, within ClientOffset
 	ClockError                  time.Duration // WithClockError, for strict
-	Ambushes                    time.Duration // how often the course of events of ambush is played
+	Ambushes                    time.Duration // how often ambush is played
 	Long                        bool          // holds last for longer than a TTL
 	Updates                     bool          // the holders read, change and write a set
 	StopOneIn                   int           // holders are stopped right before they write
 	Unfenced                    bool          // the set does not look at fencing tokens
 	Guard                       redlock.GuardLevel
 	Fencing                     bool
-	Litter                      bool // nothing may be left when all is done
-	KeepsAll                    bool // no lock is lost that is renewed
-	Untimed                     bool // clients are given no CommandTimeout: it is the longest that they may take
+	Litter                      bool // no key may be left at the end
+	KeepsAll                    bool // no renewed lock may be lost
+	Untimed                     bool // clients have the default timeout; CommandTimeout only bounds their calls
 	MayOverlap                  bool // two may hold a lock at once: the profile is about their tokens
 }
 
-// Kind is a sort of call.
+// Kind says which call a worker makes.
 type Kind string
 
 // Kinds of calls.
@@ -119,8 +119,8 @@ const (
 	Empty   Loss = "empty"
 )
 
-// Draw makes the profile of that name, of which details follow from the seed.
-// It panics where there is none of the name.
+// Draw returns the profile of that name; the seed decides its details. It panics if there is no
+// such profile.
 func Draw(name string, seed uint64) *Profile {
 	d := roll(seed, chance.HashText("profile"), chance.HashText(name))
 	p := &Profile{
@@ -146,10 +146,10 @@ func Draw(name string, seed uint64) *Profile {
 			continue
 		}
 		known.set(p, d)
-		// Odd ones, so that no two of a client's timers that were set together, the
-		// guardian's among them, run out together.
+		// Odd numbers ensure that no two timers of a client that start together also end
+		// together. The monitor has such timers, too.
 		p.StallLimit += 1_234_567
-		if p.CommandTimeout == 0 { // what the library would take
+		if p.CommandTimeout == 0 { // as by default in the library
 			p.CommandTimeout = min(max(p.TTL/20, 50*time.Millisecond), 250*time.Millisecond)
 		}
 		p.CommandTimeout += 345_679

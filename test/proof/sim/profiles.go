@@ -6,7 +6,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Profiles are the names of those of which a seed tells all of a run.
+// Profiles returns the names of the profiles whose runs follow from their seed alone.
 func Profiles() []string {
 	names := make([]string, len(profiles))
 	for i, p := range profiles {
@@ -94,7 +94,7 @@ var profiles = []profile{
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 		p.Freezes, p.BlockedFor = 6*p.TTL, p.TTL
 	}},
-	{"flushes", flushing}, // many commands go out at once, and releases as one
+	{"flushes", flushing}, // many commands go out at once, and releases as one batch
 	{"adoptions", func(p *Profile, d *dice) { // by several clients at once, over connections that break
 		p.Kinds = []weighted[Kind]{{HandOver, 3}, {Poll, 2}, {Pounce, 1}}
 		p.Keys, p.Clients, p.Poll = 1, 3, 3*time.Millisecond
@@ -118,7 +118,7 @@ var profiles = []profile{
 	}},
 	{"put back", func(p *Profile, d *dice) { // markers of masters that have lost their data
 		p.Guard, p.Masters = redlock.GuardStandard, 3
-		p.TTL *= 10 // longer than it takes until a client looks again
+		p.TTL *= 10 // so that a client looks again within one TTL
 		p.MaxTTL, p.StallLimit = p.TTL, p.TTL/4
 		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 3}}
 		p.Keys, p.Long, p.Poll = 1, true, p.TTL/40
@@ -126,7 +126,7 @@ var profiles = []profile{
 		p.CutOneIn, p.StraggleOneIn = 40, 2
 		p.Calls = 30 / p.Clients
 	}},
-	{"late", func(p *Profile, d *dice) { // replies come later than is waited for, and no lock is lost
+	{"late", func(p *Profile, d *dice) { // replies come after their timeout, and no lock is lost
 		p.Kinds = []weighted[Kind]{{Poll, 1}, {Read, 1}, {All, 1}}
 		p.TTL = time.Duration(5+d.upTo(6)) * time.Second
 		p.MaxTTL, p.StallLimit, p.Long = p.TTL, p.TTL/2, true
@@ -135,13 +135,13 @@ var profiles = []profile{
 		p.Late, p.LateLeast, p.LateMost, p.BlockedFor = 2*p.TTL, 100*time.Millisecond, p.TTL/7, 3*p.TTL
 		p.KeepsAll = true
 	}},
-	{"refused", func(p *Profile, d *dice) { // releases, and what else writes; nothing may be left
+	{"refused", func(p *Profile, d *dice) { // masters refuse releases and other writes; no key may be left
 		p.Kinds = []weighted[Kind]{{Try, 3}, {Wait, 3}, {All, 1}, {Read, 1}, {Write, 1}}
 		p.TTL, p.MaxTTL, p.StallLimit = 20*time.Second, 20*time.Second, time.Second
 		p.Keys, p.Brief, p.Litter, p.Think = 2, true, true, 100*time.Millisecond
 		p.Refusals, p.BlockedFor = 400*time.Millisecond, 400*time.Millisecond
 	}},
-	// Masters on another continent, with the timeouts that the library takes; no lock is lost.
+	// Masters are on another continent, with the library's default timeouts; no lock is lost.
 	{"far away", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Poll, 2}, {Wait, 3}, {Try, 2}, {Do, 1}, {All, 1}, {Read, 1}, {Write, 1}}
 		p.TTL, p.MaxTTL, p.StallLimit = 30*time.Second, 30*time.Second, 2*time.Second
@@ -165,7 +165,7 @@ var profiles = []profile{
 		p.Freezes, p.BlockedFor = 4*p.TTL, p.TTL/2
 		p.Restarts, p.DownFor, p.Loses = 6*p.TTL, p.TTL/8, []weighted[Loss]{{Nothing, 1}}
 	}},
-	{"permits", func(p *Profile, d *dice) { // never more than there are
+	{"permits", func(p *Profile, d *dice) { // never more holders than permits
 		p.Kinds = []weighted[Kind]{{Any, 4}, {CancelledAny, 4}, {TryAny, 2}}
 		p.Clients, p.Workers, p.Slots, p.Calls = 3, 1, 1+d.upTo(3), 12
 		p.Edges, p.Leases, p.Abandon = true, 4, 2
@@ -181,7 +181,7 @@ var profiles = []profile{
 		p.MaxTTL, p.StallLimit = p.TTL, p.TTL
 		p.Calls, p.Latency, p.Extremes = 5, 150*time.Microsecond, true
 	}},
-	{"fences", func(p *Profile, d *dice) { // T1: no data is lost, and clocks do what they please
+	{"fences", func(p *Profile, d *dice) { // T1: no data is lost, and clocks are arbitrary
 		p.Kinds = []weighted[Kind]{
 			{Poll, 3}, {Wait, 2}, {Try, 1}, {All, 2}, {Any, 1}, {Read, 1}, {Write, 1}, {Pounce, 1},
 		}
@@ -203,12 +203,12 @@ var profiles = []profile{
 		p.CommandTimeout = 15 * time.Millisecond
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, 5*time.Millisecond, p.TTL/4
 		p.StallLimit = 2 * p.TTL
-		if d.one(3) { // what comes twice leaves locks behind, so that there are fewer
+		if d.one(3) { // repeated commands leave locks behind, so fewer are granted
 			p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
 		}
 		p.ClientOffset = time.Hour
 	}},
-	{"readers' raises", func(p *Profile, d *dice) { // tokens of writers that came to nothing, which readers meet
+	{"readers' raises", func(p *Profile, d *dice) { // readers meet fencing tokens of writers whose attempts failed
 		p.Kinds = []weighted[Kind]{{Read, 5}, {Try, 5}, {Poll, 1}}
 		p.Fencing, p.Keys, p.Clients, p.Calls = true, 1, 3, 16
 		p.Think, p.Poll, p.Latency = 2*time.Millisecond, 2*time.Millisecond, 500*time.Microsecond
@@ -245,7 +245,7 @@ var profiles = []profile{
 		p.PPM = 500
 		p.Calls = 8
 	}},
-	{"guarded fences", func(p *Profile, d *dice) { // T2: what clocks differ by is less than the quarantine
+	{"guarded fences", func(p *Profile, d *dice) { // T2: clocks differ by less than the quarantine
 		p.Guard, p.Fencing = redlock.GuardStandard, true
 		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 1}, {Try, 2}, {All, 1}, {Write, 1}, {Read, 1}}
 		p.Keys, p.Brief = 1, true
@@ -257,7 +257,7 @@ var profiles = []profile{
 		p.ClientOffset = p.TTL / 4
 		p.Calls = 36 / p.Clients
 	}},
-	{"updates", func(p *Profile, d *dice) { // of a resource that compares tokens, by clients that are paused
+	{"updates", func(p *Profile, d *dice) { // a resource compares tokens, and its clients are paused
 		p.Fencing, p.Updates = true, true
 		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Do, 1}, {Write, 1}}
 		p.Keys, p.Poll = 1, 5*time.Millisecond
@@ -265,7 +265,7 @@ var profiles = []profile{
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
 		p.CutOneIn, p.StraggleOneIn = 60, 2
 	}},
-	{"strict jumps", func(p *Profile, d *dice) { // of masters' clocks, by far, and soon put right again
+	{"strict jumps", func(p *Profile, d *dice) { // masters' clocks jump far, and are soon set right again
 		strictly(p)
 		p.Kinds = []weighted[Kind]{
 			{Poll, 3}, {Wait, 2}, {Try, 1}, {Pounce, 2}, {All, 1},
@@ -285,7 +285,7 @@ var profiles = []profile{
 		p.PounceFrom = p.TTL / 4
 		p.CutOneIn = 20
 	}},
-	// All clocks are as far off as they may be: clients' by E, masters' by S of either.
+	// All clocks are as far off as they may be: clients' by E, and masters' by S from either.
 	{"strict sides", func(p *Profile, d *dice) {
 		strictly(p)
 		p.Kinds = []weighted[Kind]{{Pounce, 3}, {Poll, 1}}
@@ -312,10 +312,11 @@ var profiles = []profile{
 	}},
 }
 
-// users is another: traces and closers act beside the calls, at instants of nobody's.
+// users is a profile outside of Profiles: code of users acts beside the calls, at instants of
+// no lane.
 const users = "users"
 
-// ofUsers has code of users do what it may: in traces, under calls, and on pools that it shares.
+// ofUsers lets code of users do all that it may: in traces, during calls, and on shared pools.
 func ofUsers(p *Profile, d *dice) {
 	p.Kinds = []weighted[Kind]{
 		{Try, 2}, {TryRead, 1}, {TryOthers, 2}, {TryDo, 1}, {Wait, 3}, {Poll, 2}, {Fair, 2},
@@ -337,7 +338,7 @@ func ofUsers(p *Profile, d *dice) {
 // of one seed may differ.
 const guardedFlushes = "guarded flushes"
 
-// flushingGuarded is flushing, and acquisitions go out as one too.
+// flushingGuarded is flushing with batches of acquisitions, too.
 func flushingGuarded(p *Profile, d *dice) {
 	p.Fencing = d.one(2)
 	if !p.Fencing || d.one(2) {
@@ -348,19 +349,19 @@ func flushingGuarded(p *Profile, d *dice) {
 	p.Poll *= 5
 }
 
-// flushing has several workers a client whose commands go out together.
+// flushing gives each client several workers, whose commands go out together.
 func flushing(p *Profile, d *dice) {
 	p.Kinds = []weighted[Kind]{{Poll, 5}, {Try, 3}, {Wait, 2}, {Pounce, 1}}
 	p.Keys, p.Clients, p.Workers, p.Calls = 3, 3, 4, 6
 	p.Gather, p.Brief = d.between(200*time.Microsecond, 2*time.Millisecond), d.one(2)
 	p.Think, p.Poll, p.Latency = 4*time.Millisecond, 4*time.Millisecond, time.Millisecond
-	if d.one(2) { // nothing is lost on the way, and nothing may be left
+	if d.one(2) { // no command is lost, and no key may be left
 		p.TTL, p.MaxTTL, p.Litter, p.StallLimit = 8*time.Second, 8*time.Second, true, time.Second
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 12, time.Millisecond, 50*time.Millisecond
 		p.Brief = true
 		return
 	}
-	// No connection is lost, which would wake several workers at one instant.
+	// No connection is lost: that would wake several workers at one instant.
 	p.StallLimit = 4 * p.TTL
 	p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/10, p.TTL
 	p.TwiceOneIn, p.TwiceWithin = 8, 2*p.TTL
@@ -375,7 +376,7 @@ func strictly(p *Profile) {
 	p.Edges, p.Leases, p.Abandon = true, 2, 2
 	p.Poll = 20 * time.Millisecond
 	p.MasterOffset, p.ClientOffset = p.TTL/40, p.TTL/40 // S is a tenth
-	p.PPM = 200                                         // or they part by S while the run lasts
+	p.PPM = 200                                         // or clocks would part by S within a run
 	p.Calls = 18 / p.Clients
 	p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/100, p.TTL/10
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// Report tells a run for people: what was violated, who believed to hold what
-// and when, and all that happened until shortly after the first violation.
+// Report describes a run for people: the violations, who believed to hold what and when, and
+// all events until shortly after the first violation.
 func (r *Result) Report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "profile %s, seed %d: %d masters, %d clients, TTL %v, guard %s\n",
 		r.Profile.Name, r.Seed, r.Profile.Masters, r.Profile.Clients, r.Profile.TTL, r.Profile.Guard)
 	end := r.Stats.Virtual
 	for _, v := range r.Violations {
-		if v.Kind != history.Linear { // which is told by when the history begins
+		if v.Kind != history.Linear { // its time is the beginning of the history
 			end = min(end, v.At)
 		}
 		fmt.Fprintf(&b, "VIOLATION %v\n", v)

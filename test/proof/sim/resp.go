@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// frame is the length of the first value in RESP at the start of b, 0 where it is
-// not complete. What both sides send is well-formed.
+// frame returns the length of the RESP value at the start of b, or 0 if it is not complete.
+// Both sides send only well-formed values.
 func frame(b []byte) int {
 	end := bytes.Index(b, []byte("\r\n"))
 	if end < 0 {
@@ -38,7 +38,7 @@ func frame(b []byte) int {
 	return n
 }
 
-// words are the bulk strings of a command.
+// words returns the bulk strings of a command.
 func words(command []byte) (all []string) {
 	for rest := command; ; {
 		end := bytes.Index(rest, []byte("\r\n"))

@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// same reports whether settings are those.
+// same reports whether two settings are equal.
 func (s settings) same(o settings) bool {
 	return s.maxTTL == o.maxTTL && s.guard == o.guard && slices.Equal(s.urls, o.urls)
 }
@@ -47,7 +47,7 @@ func (w *world) changeSettings(d *dice) {
 	w.sleep(faultLane+settingsFault, d.between(0, w.p.MaxTTL))
 }
 
-// declare is the operator's `redlock init --force`. It is tried again where a master is away.
+// declare is the operator's `redlock init --force`. It tries again if a master is down.
 func (w *world) declare(set settings) {
 	c := w.operator
 	if err := c.open(set); err != nil {
@@ -68,15 +68,15 @@ func (w *world) declare(set settings) {
 	}
 }
 
-// want says what settings a client is to have from its next call on.
+// want sets the settings that a client is to have from its next call on.
 func (c *client) want(set settings) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wanted = set
 }
 
-// conform closes the worker's client and opens it with the settings that it is to have, if it has
-// others. It lets go of leases that were left alone.
+// conform closes the worker's client and opens it with the wanted settings, if it has others.
+// It gives up leases that were left to expire.
 func (k *worker) conform(call int) {
 	c := k.c
 	c.mu.Lock()
@@ -89,7 +89,7 @@ func (k *worker) conform(call int) {
 		c.ended(a, "RESTARTS, and lets go of")
 	}
 	d := roll(k.w.seed, chance.HashText("conform"), uint64(c.index), uint64(call))
-	crashes := d.one(3) // what is on its way is lost
+	crashes := d.one(3) // commands under way are lost
 	for i := range k.w.nodes {
 		if crashes {
 			k.w.refuse(c.index, i, true)
@@ -109,7 +109,7 @@ func (k *worker) conform(call int) {
 	k.w.trace.detail(c.name, "IS OPENED with "+set.String(), err)
 }
 
-// unify gives all clients the same settings when all is over, and declares them.
+// unify gives all clients the same settings at the end, and declares them.
 func (w *world) unify() {
 	set := w.clients[0].set
 	for _, c := range w.clients {

@@ -9,12 +9,12 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// realPatience is for how long a client tries in real time to get a lock that nobody holds: who reaches it has met
-// something that is broken, not slow.
+// realPatience is how long a client tries, in real time, to get a lock that nobody holds. If it
+// takes longer, something is broken, not slow.
 const realPatience = 20 * time.Second
 
-// settle looks whether all is in order when nothing goes wrong any more: nothing
-// is left of what was given back, and every client gets the locks.
+// settle checks the end state, when there are no more faults: no released key is left, and
+// every client gets the locks.
 func (w *world) settle() {
 	p := w.p
 	if !w.tcp {
@@ -23,12 +23,12 @@ func (w *world) settle() {
 	if p.Litter {
 		w.litter()
 	}
-	// What was abandoned runs out, and masters get their votes back.
+	// Abandoned leases expire, and masters may vote again.
 	w.sleep(sampleLane, 2*p.MaxTTL)
 	if !w.tcp {
 		w.sleep(sampleLane, 2*time.Second)
 	}
-	if p.Emptied > 0 { // a client that does nothing finds that out when it looks
+	if p.Emptied > 0 { // an idle client notices a loss only when it looks
 		w.sleep(sampleLane, 5*time.Second)
 	}
 	for _, c := range w.clients {
@@ -37,7 +37,8 @@ func (w *world) settle() {
 			var l *redlock.Lock
 			var err error
 			asked := w.now()
-			// Over TCP a machine that stands still answers nothing, and that is not the library's.
+			// Over TCP a call may fail because the machine stands still, which is not the
+			// library's fault.
 			for patience := asked + realPatience; ; asked = w.now() {
 				ctx, cancel := k.within(2*time.Second + w.slack())
 				l, err = c.lock().Lock(ctx, fmt.Sprintf("k%d", key))

@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	flag.Parse()
-	// Each script is executed in an interpreter of its own, which is garbage
-	// at once.
+	// Scripts make much garbage; it is collected less often.
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
@@ -42,7 +41,7 @@ func chosen() []string {
 	return strings.Split(*only, ",")
 }
 
-// seeds are those of each profile.
+// seeds returns the seeds that each profile runs with.
 func seeds(t *testing.T) (all []uint64) {
 	t.Helper()
 	runs := Tenth(t, *seedCount, "seeds of each profile")
@@ -60,8 +59,8 @@ type job struct {
 	seed    uint64
 }
 
-// inParallel has as many goroutines as there are processors do jobs, each of
-// them under a test of its own.
+// inParallel runs jobs on as many goroutines as there are processors, each in a subtest of its
+// own.
 func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 	var next atomic.Int64
 	began := time.Now()
@@ -98,7 +97,7 @@ func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 	telling.Wait()
 }
 
-// runAll does jobs, and sums up by profile what happened.
+// runAll runs jobs, and sums up the statistics of each profile.
 func runAll(t *testing.T, jobs []job, do func(t *testing.T, j job) *Result) map[string]*Stats {
 	var mu sync.Mutex
 	total := make(map[string]*Stats)
@@ -114,8 +113,7 @@ func runAll(t *testing.T, jobs []job, do func(t *testing.T, j job) *Result) map[
 	return total
 }
 
-// Every seed of every profile: nothing that is promised is broken. A failing
-// seed prints its timeline, and
+// No seed of any profile breaks a promise. A failing seed prints its timeline, and
 //
 //	go test ./sim -run TestSeeds -profiles NAME -from SEED -seeds 1 -timeline
 //
@@ -150,9 +148,9 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%d runs in %v", len(jobs), time.Since(began).Round(time.Millisecond))
 }
 
-// Batched acquisitions, and code of users that acts beside its calls, let several calls of a client
-// go on at one instant, in an order that no seed tells. What holds of the others holds of these too, but a run
-// is told from its beginning, since it cannot be had again.
+// Batched acquisitions, and code of users beside the calls, make several calls of a client go
+// on at one instant, in an order that does not follow from the seed. The same promises hold,
+// but each run keeps its timeline, because it cannot be repeated.
 func TestRunsThatNoSeedTells(t *testing.T) {
 	for _, profile := range []string{guardedFlushes, users} {
 		var jobs []job
@@ -173,7 +171,8 @@ func TestRunsThatNoSeedTells(t *testing.T) {
 	}
 }
 
-// The same random programs run over TCP, in real time, for as long as is said: two at a time.
+// Random programs of the profile users run over TCP in real time, two at a time, for as long as
+// -tcp says.
 func TestRunsOverTCP(t *testing.T) {
 	var mu sync.Mutex
 	var total Stats
@@ -201,10 +200,10 @@ func TestRunsOverTCP(t *testing.T) {
 	}
 }
 
-// In a few seeds of a hundred two of a client's goroutines go on at one instant, in an
-// order that no seed tells (docs/project/verification.md). What a run depends on
-// beside its seed would show in each: so of every profile one of a few seeds in
-// turn gives the same run, as often as asked for.
+// In a few seeds of a hundred, two goroutines of a client go on at one instant, in an order
+// that does not follow from the seed (docs/project/verification.md). Any other dependence would
+// show in every seed. So it is enough that one of five seeds of each profile gives the same run
+// again, as often as -repeats says.
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	const seeds = 5
 	var jobs []job
@@ -227,8 +226,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	})
 }
 
-// again runs a seed again. It returns the first run's hash, and where another parted
-// from it.
+// again repeats a seed. It returns the first run's hash, and where another run differs from it.
 func again(t *testing.T, profile string, seed uint64) (h uint64, parted string) {
 	a := Run(t, Draw(profile, seed), seed, true)
 	for range *repeats {
@@ -239,7 +237,7 @@ func again(t *testing.T, profile string, seed uint64) (h uint64, parted string) 
 	return a.Hash, ""
 }
 
-// difference is where two timelines part.
+// difference shows where two timelines begin to differ.
 func difference(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {

@@ -15,8 +15,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A trace is what happened in a run. Its hash does not depend on the order in
-// which what happened at one instant was noted.
+// A trace records the events of a run. Its hash does not depend on the order in which events of
+// one instant were noted.
 type trace struct {
 	lanes   *lanes
 	verbose bool
@@ -31,12 +31,11 @@ type line struct {
 	text string
 }
 
-// note takes notice of what happens now.
+// note records an event that happens now.
 func (t *trace) note(who, what string) { t.detail(who, what, nil) }
 
-// detail is note with what people may want to know beside it. An error names
-// what had come by the time it was made, in the order of coming, so it is no
-// part of the hash.
+// detail is note with an error for people. The error's text depends on the order in which
+// replies came, so it is not part of the hash.
 func (t *trace) detail(who, what string, err error) {
 	t.add(who, what, func() string {
 		if err != nil {
@@ -46,14 +45,13 @@ func (t *trace) detail(who, what string, err error) {
 	})
 }
 
-// data is note for bytes on a connection, which are put into words only where
-// they are going to be read.
+// data is note for bytes on a connection, which are made readable only in a verbose trace.
 func (t *trace) data(who string, what func([]byte) string, b []byte) {
 	t.add(who, string(b), func() string { return what(b) })
 }
 
-// add counts an event, and writes it down where people want to read of it; "" for what
-// they do not want to know.
+// add adds an event to the hash, and a verbose trace also writes it down, unless its text is
+// "".
 func (t *trace) add(who, what string, text func() string) {
 	at := t.lanes.now()
 	h := chance.Hash(uint64(at), chance.HashText(who), chance.HashText(what))
@@ -67,7 +65,7 @@ func (t *trace) add(who, what string, text func() string) {
 	}
 }
 
-// text is the timeline.
+// text returns the timeline.
 func (t *trace) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +87,8 @@ var names = func() map[string]string {
 	return m
 }()
 
-// commandText is a command for people: scripts by their names; "" for what
-// begins a connection.
+// commandText makes a command readable, with scripts by their names. It is "" for a command
+// that begins a connection.
 func commandText(b []byte) string {
 	w := words(b)
 	if len(w) == 0 || greets(w[0]) {
@@ -110,7 +108,7 @@ func commandText(b []byte) string {
 	return strings.Join(w, " ")
 }
 
-// nameOf is what a command is called beside its reply: a script by its name.
+// nameOf returns the name of a command, or of the script that it runs.
 func nameOf(command []byte) string {
 	w := words(command)
 	if len(w) > 1 && names[w[1]] != "" {
@@ -119,7 +117,7 @@ func nameOf(command []byte) string {
 	return w[0]
 }
 
-// replyText is a reply for people.
+// replyText makes a reply readable.
 func replyText(b []byte) string {
 	s, _ := readable(b)
 	if len(s) > 120 {
@@ -128,7 +126,7 @@ func replyText(b []byte) string {
 	return s
 }
 
-// readable is the first value in RESP at the start of b, and what follows it.
+// readable returns the RESP value at the start of b as text, and the bytes behind it.
 func readable(b []byte) (text string, rest []byte) {
 	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
 	n, _ := strconv.Atoi(string(line[1:]))

@@ -7,9 +7,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// update is what a careful holder does: it reads, makes sure that the lock will
-// outlast the write, and writes. Now and then it is stopped in between, which no
-// check can find out.
+// update is what a careful holder does: it reads, makes sure that the lock will outlast the
+// write, and writes. Now and then it is stopped in between, which no check can notice.
 func (k *worker) update(d *dice, l *redlock.Lock) {
 	fence := l.Fence()
 	if k.w.p.Unfenced {

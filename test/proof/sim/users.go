@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// A meddler is what code of users does to one call: its traces end the call's context, and give
-// the lock away as soon as they hear of it.
+// A meddler is what code of users does to one call: its traces end the call's context, and Held
+// ends the lock.
 type meddler struct {
 	k      *worker
 	kind   Kind
@@ -22,14 +22,14 @@ type meddler struct {
 	at     string // the event at which the context ends; "": none
 	cancel context.CancelFunc
 	d      *dice
-	what   deed // of Held
+	what   deed // that Held does
 
-	beside sync.WaitGroup // what Held has begun
+	beside sync.WaitGroup // goroutines that Held has started
 	mu     sync.Mutex     // guards what follows
-	spent  time.Duration  // in the call, by code of users
+	spent  time.Duration  // in the call, in code of users
 	gone   bool           // Held has begun to end the lock
 	key    string         // of a lock that was handed over
-	token  string         // of it
+	token  string         // of that lock
 	closed *redlock.Client
 }
 
@@ -45,7 +45,7 @@ const (
 	closes
 )
 
-// meddle draws what is done to a call.
+// meddle draws what a meddler does to a call.
 func (k *worker) meddle(
 	ctx context.Context, d *dice, kind Kind, asked time.Duration,
 ) (context.Context, context.CancelFunc, *meddler) {
@@ -61,7 +61,7 @@ func (k *worker) meddle(
 	return context.WithValue(ctx, meddlerKey{}, m), cancel, m
 }
 
-// meddling is the trace that does it; nil: nobody does.
+// meddling returns the trace that does it, or nil.
 func (c *client) meddling() *redlock.Trace {
 	if !c.w.p.Meddles {
 		return nil
@@ -95,14 +95,14 @@ func happens(ctx context.Context, event string) {
 	}
 }
 
-// held ends the lock that it hears of, at once or a little later.
+// held ends the lock that it gets, at once or a little later.
 func (m *meddler) held(l *redlock.Lock) {
 	k := m.k
 	beside, delay, pause := m.d.one(2), m.d.between(0, 2*time.Millisecond), time.Duration(0)
 	if m.d.one(4) {
 		pause = m.d.between(0, k.w.p.TTL/4)
 	}
-	runs := m.kind == Do || m.kind == TryDo || m.kind == Lead // a function, which hears of the end too late for others
+	runs := m.kind == Do || m.kind == TryDo || m.kind == Lead // these run a function, which notices the end too late
 	if m.what == nothing || beside && k.w.tcp && runs {
 		return
 	}
@@ -125,7 +125,7 @@ func (m *meddler) held(l *redlock.Lock) {
 	m.mu.Unlock()
 }
 
-// end ends the lock as it was drawn.
+// end ends the lock in the way that was drawn.
 func (m *meddler) end(a *active) {
 	k := m.k
 	switch m.what {
@@ -149,8 +149,9 @@ func (m *meddler) end(a *active) {
 	}
 }
 
-// within is how long the code of users took in the call, and may have: what happens to a lock until
-// Held has returned is told by the call. A nil meddler has done nothing.
+// within returns how much longer a call may take because of code of users. The call itself
+// reports what happens to a lock until Held has returned, and listeners may block it. A nil
+// meddler adds nothing.
 func (m *meddler) within() time.Duration {
 	if m == nil {
 		return 0
@@ -163,8 +164,9 @@ func (m *meddler) within() time.Duration {
 	return m.spent
 }
 
-// away waits until what Held has begun is done, and reports whether that has ended the lock. What the
-// call has returned is over then; nil: it has returned none. Others take over what was handed on.
+// away waits for the goroutines of Held, and reports whether they have ended the lock. Then l,
+// the lock that the call has returned, must be over; it may be nil. Other clients adopt a lock
+// that was handed over.
 func (m *meddler) away(l *redlock.Lock, opts []redlock.LockOption) bool {
 	if m == nil {
 		return false
@@ -196,10 +198,10 @@ func (m *meddler) away(l *redlock.Lock, opts []redlock.LockOption) bool {
 	return true
 }
 
-// closeTwice closes a client twice at once, and looks how long that takes.
+// closeTwice closes a client twice at the same time, and checks how long that takes.
 func (c *client) closeTwice(l *redlock.Client) {
 	w := c.w
-	if w.tcp { // nobody hears of the end before others get in
+	if w.tcp { // others may get in before the end is noticed
 		for _, a := range c.holds() {
 			c.ended(a, "closes, and lets go of")
 		}
@@ -212,7 +214,7 @@ func (c *client) closeTwice(l *redlock.Client) {
 		both.Go(func() { _ = l.Close() })
 	}
 	both.Wait()
-	// For the locks of Do that are valid, for calls under way, for answers, and for listeners.
+	// Close may wait for valid locks of Do, calls under way, answers and listeners.
 	limit := w.p.MaxTTL + 7*w.p.CommandTimeout + time.Second
 	if took := w.now() - asked; took > limit+w.slack() {
 		w.violated(history.Unbounded, fmt.Sprintf("%s: Close took %v, want at most %v", c.name, took, limit))
@@ -222,7 +224,7 @@ func (c *client) closeTwice(l *redlock.Client) {
 	}
 }
 
-// reopen opens a client in the place of one that was closed, unless another has done that.
+// reopen opens a client in place of one that was closed, unless another goroutine has done so.
 func (c *client) reopen(closed *redlock.Client) {
 	c.opening.Lock()
 	defer c.opening.Unlock()
@@ -234,7 +236,7 @@ func (c *client) reopen(closed *redlock.Client) {
 	}
 }
 
-// closeClient closes a client under its calls, and opens it again.
+// closeClient closes a client during its calls, and reopens it.
 func (w *world) closeClient(d *dice) {
 	c := w.clients[d.upTo(len(w.clients))]
 	l := c.lock()
@@ -243,12 +245,12 @@ func (w *world) closeClient(d *dice) {
 	c.reopen(l)
 }
 
-// over looks whether the error of a call that returns without success says that its context is
-// over, if it is. A deadline may pass after the call has returned, where time goes on.
+// over checks that a failed call says so in its error if its context is over. Over TCP a
+// deadline may also pass after the call has returned.
 func (k *worker) over(ctx context.Context, what string, err error) {
 	cause := ctx.Err()
 	if m, ok := ctx.Value(meddlerKey{}).(*meddler); ok && m.at == "wait" && m.kind != Lead {
-		return // Wait is told what the call returns
+		return // Trace.Wait is called after the call's error is decided
 	}
 	if err == nil || cause == nil || errors.Is(err, cause) || k.w.tcp && errors.Is(cause, context.DeadlineExceeded) {
 		return
@@ -257,7 +259,7 @@ func (k *worker) over(ctx context.Context, what string, err error) {
 	k.w.violated(history.Unheard, text)
 }
 
-// often says how often a call tries, or for how long it waits, where it says so at all.
+// often draws options: how often a call tries, for how long it waits, and fairness.
 func (k *worker) often(d *dice) (opts []redlock.LockOption) {
 	if d.one(4) {
 		opts = append(opts, redlock.WithTries(1+d.upTo(2)))
@@ -271,7 +273,7 @@ func (k *worker) often(d *dice) (opts []redlock.LockOption) {
 	return opts
 }
 
-// tryOthers is one of the calls that do not wait, beside TryLock.
+// tryOthers makes a call that does not wait, other than TryLock.
 func (k *worker) tryOthers(ctx context.Context, d *dice, opts []redlock.LockOption) (*redlock.Lock, error) {
 	c := k.c.lock()
 	switch d.upTo(4) {
@@ -286,7 +288,7 @@ func (k *worker) tryOthers(ctx context.Context, d *dice, opts []redlock.LockOpti
 	}
 }
 
-// extendBeside asks for extensions, while a reentrant call wants a longer TTL.
+// extendBeside extends a hold while a reentrant call wants a longer TTL.
 func (k *worker) extendBeside(d *dice, a *active, opts []redlock.LockOption) {
 	p := k.w.p
 	longer := redlock.WithTTL(p.TTL + d.between(time.Millisecond, p.MaxTTL-p.TTL).Truncate(time.Millisecond))
@@ -312,14 +314,14 @@ func (k *worker) extendBeside(d *dice, a *active, opts []redlock.LockOption) {
 			if err != nil && !errors.Is(err, redlock.ErrLost) && !errors.Is(err, redlock.ErrNoQuorum) {
 				k.w.violated(history.Stuck, "Unlock of a further handle: "+err.Error())
 			}
-		default: // the hold was lost, so it is one of its own
+		default: // the hold was lost, so this is another
 			k.unlock(k.c, k.c.granted(l, Wait, k.number, false, asked))
 		}
 	})
 	both.Wait()
 }
 
-// extend prolongs a hold, and looks how long that takes.
+// extend extends a hold, and checks how long that takes.
 func (k *worker) extend(a *active) {
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()

@@ -44,7 +44,7 @@ func (w *world) work(c *client, number int) {
 	}
 }
 
-// sleep pauses, and for as long as the client is stopped.
+// sleep pauses for d, and longer while the client is stopped.
 func (k *worker) sleep(d time.Duration) {
 	k.w.sleep(k.lane, d)
 	for k.w.net.isPaused(k.c.index) {
@@ -52,10 +52,10 @@ func (k *worker) sleep(d time.Duration) {
 	}
 }
 
-// key is one of those that are contended for.
+// key draws one of the contended keys.
 func (k *worker) key(d *dice) string { return fmt.Sprintf("k%d", d.upTo(k.w.p.Keys)) }
 
-// keys are two or more of them, overlapping sets where there are many.
+// keys draws two or more of them; the sets overlap where there are many.
 func (k *worker) keys(d *dice) (keys []string) {
 	for i := range max(2, k.w.p.Keys) {
 		if d.upTo(3) > 0 || i >= k.w.p.Keys-2 && len(keys) < 2 {
@@ -148,7 +148,7 @@ func (k *worker) call(d *dice) {
 	case Write:
 		l, err = c.RWMutex(k.key(d)).Lock(ctx, opts...)
 	}
-	if kind != Pounce { // which looks by itself, and has no context
+	if kind != Pounce { // it checks by itself, and has no context
 		k.bounded(kind, asked, patience+m.within())
 		k.over(ctx, string(kind), err)
 	}
@@ -171,8 +171,8 @@ func (k *worker) call(d *dice) {
 	k.use(d, a, lease)
 }
 
-// pounce waits until shortly before somebody's hold runs out, and then tries a
-// few times in a row. It returns when the last of them began.
+// pounce waits until shortly before somebody's hold ends, and then tries a few times in a row.
+// asked is when its last try began.
 func (k *worker) pounce(
 	d *dice, key string, opts []redlock.LockOption,
 ) (l *redlock.Lock, asked time.Duration, err error) {
@@ -191,8 +191,7 @@ func (k *worker) pounce(
 	return l, asked, err
 }
 
-// beliefOf is when the last of those who hold a key will not any more; 0:
-// nobody holds it.
+// beliefOf returns when the last hold of a key ends, or 0 if nobody holds it.
 func (w *world) beliefOf(key string) (end time.Duration) {
 	for _, c := range w.clients {
 		c.mu.Lock()
@@ -206,12 +205,12 @@ func (w *world) beliefOf(key string) (end time.Duration) {
 	return end
 }
 
-// within is a context that ends after d, at an instant of the worker's own.
+// within returns a context that ends after d, at an instant of the worker's own.
 func (k *worker) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(background, k.w.start.Add(k.w.in(deadlineLane(k.c.index, k.number), d)))
 }
 
-// bounded looks whether a call took longer than its page says.
+// bounded checks that a call took no longer than its documentation says.
 func (k *worker) bounded(kind Kind, asked, limit time.Duration) {
 	if p := k.w.p; p.Blocks != 0 && (kind == Do || kind == TryDo || kind == Lead) { // which log by themselves
 		limit += p.BlockedFor
@@ -221,8 +220,8 @@ func (k *worker) bounded(kind Kind, asked, limit time.Duration) {
 	}
 }
 
-// slack is by how much more a call may take: for clocks of different rates, and over TCP for
-// processors that have other work.
+// slack is how much longer a call may take: clocks run at different rates, and over TCP
+// processors have other work.
 func (w *world) slack() time.Duration {
 	if w.tcp {
 		return 5 * time.Second
@@ -260,8 +259,7 @@ func (k *worker) inside(
 	m.away(nil, opts)
 }
 
-// handOver ends the hold, and gives its token to one client or to all of them, who adopt
-// it at once or in turn.
+// handOver ends the hold, and passes its token on.
 func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) {
 	k.sleep(d.between(0, k.w.p.Think))
 	if token := k.give(a); token != "" {
@@ -269,7 +267,7 @@ func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) {
 	}
 }
 
-// give ends the hold without releasing it; "": it was over.
+// give ends the hold without releasing it. It returns the token, or "" if the hold was over.
 func (k *worker) give(a *active) string {
 	k.c.ended(a, "HANDS OVER")
 	asked := k.w.now()
@@ -280,7 +278,7 @@ func (k *worker) give(a *active) string {
 	return token
 }
 
-// passOn gives a token to one client or to all of them, who adopt it at once or in turn.
+// passOn gives a token to one client or to all, which adopt it at once or in turn.
 func (k *worker) passOn(d *dice, key, token string, opts []redlock.LockOption) {
 	heirs, atOnce := 1, d.one(2)
 	if d.one(2) {
@@ -290,7 +288,7 @@ func (k *worker) passOn(d *dice, key, token string, opts []redlock.LockOption) {
 	var adopting sync.WaitGroup
 	for i := range heirs {
 		c := k.w.clients[(k.c.index+1+i)%len(k.w.clients)]
-		heir := k.w.worker(c, k.w.p.Workers+k.c.index) // nobody else's number
+		heir := k.w.worker(c, k.w.p.Workers+k.c.index) // no other worker has this number
 		own := roll(d.next(), chance.HashText("heir"))
 		adopting.Go(func() { heir.adopt(own, key, token, opts) })
 		if !atOnce {
@@ -300,7 +298,7 @@ func (k *worker) passOn(d *dice, key, token string, opts []redlock.LockOption) {
 	adopting.Wait()
 }
 
-// adopt takes over what a token stands for, holds it for a while and gives it back.
+// adopt adopts the hold of a token, keeps it for a while and releases it.
 func (k *worker) adopt(d *dice, key, token string, opts []redlock.LockOption) {
 	k.sleep(d.between(0, k.w.p.Think))
 	ctx, cancel := k.within(k.w.p.TTL)
@@ -318,7 +316,7 @@ func (k *worker) adopt(d *dice, key, token string, opts []redlock.LockOption) {
 	k.unlock(k.c, a)
 }
 
-// use holds the lock for a while, and gives it back in one of several ways.
+// use holds the lock for a while, and ends the hold in one of several ways.
 func (k *worker) use(d *dice, a *active, lease bool) {
 	p := k.w.p
 	length := d.between(0, p.TTL/4)
@@ -367,7 +365,7 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 	k.unlock(k.c, a)
 }
 
-// unlock gives the hold back.
+// unlock releases the hold.
 func (k *worker) unlock(c *client, a *active) {
 	c.ended(a, "GIVES BACK")
 	asked := k.w.now()

@@ -16,7 +16,7 @@ import (
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
-// A Result is what became of a run.
+// A Result is the outcome of a run.
 type Result struct {
 	Seed       uint64
 	Profile    *Profile
@@ -63,8 +63,8 @@ func (s *Stats) String() string {
 		s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, more, s.Virtual.Round(time.Second))
 }
 
-// Run runs a profile with a seed, in a bubble of its own. It fails t where a
-// goroutine is left; what it finds otherwise is in the result.
+// Run runs a profile with a seed, in a bubble of its own. It fails t if a goroutine is left.
+// Everything else that it finds is in the result.
 func Run(t *testing.T, p *Profile, seed uint64, verbose bool) (r *Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,8 +78,8 @@ func Run(t *testing.T, p *Profile, seed uint64, verbose bool) (r *Result) {
 	return r
 }
 
-// check looks for what the profile promises. It is done outside of the bubble:
-// porcupine keeps to real time.
+// check checks what the profile promises. It runs outside of the bubble, because porcupine uses
+// real time.
 func (r *Result) check() {
 	h := r.History
 	if !r.Profile.MayOverlap {
@@ -95,8 +95,8 @@ func (r *Result) check() {
 	slices.SortStableFunc(r.Violations, func(a, b history.Violation) int { return int(a.At - b.At) })
 }
 
-// rising is the holds whose tokens have to rise. A reader is told the highest that its quorum
-// stores, which is less where a master has lost its data.
+// rising returns the holds whose fencing tokens must rise. A reader gets the highest that its
+// quorum stores, which is less if a master has lost its data.
 func (r *Result) rising() history.History {
 	loses := func(l weighted[Loss]) bool { return l.value != Nothing }
 	if r.Profile.Emptied == 0 && !slices.ContainsFunc(r.Profile.Loses, loses) {
@@ -114,7 +114,7 @@ type world struct {
 	net     *network
 	nodes   []*node
 	clients []*client
-	// operator declares fleets anew, as a client beside the others. urls are those of all masters.
+	// operator is a further client, which declares fleets anew. urls are those of all masters.
 	operator *client
 	urls     []string
 	set      history.Set
@@ -164,7 +164,7 @@ func newWorld(p *Profile, seed uint64, verbose, tcp bool) (*world, error) {
 	for i := range p.Clients {
 		c := &client{w: w, index: i, name: fmt.Sprintf("c%d", i), clock: &clock{start: l.start, ppm: w.rate(d)}}
 		c.clock.wall.Store(int64(w.clientOffset(d, i)))
-		if p.SharePools && i%2 == 1 { // they are of one process
+		if p.SharePools && i%2 == 1 { // both are in one process
 			c.clock = w.clients[i-1].clock
 		}
 		off := time.Duration(c.clock.wall.Load())
@@ -179,7 +179,7 @@ func newWorld(p *Profile, seed uint64, verbose, tcp bool) (*world, error) {
 	return w, nil
 }
 
-// rate is one of a clock, in parts a million.
+// rate draws how far the rate of a clock is off, in parts per million.
 func (w *world) rate(d *dice) int64 {
 	if w.p.Extremes {
 		return int64((2*d.upTo(2) - 1) * w.p.PPM)
@@ -187,7 +187,7 @@ func (w *world) rate(d *dice) int64 {
 	return int64(d.upTo(2*w.p.PPM+1) - w.p.PPM)
 }
 
-// clientOffset is by how much a client's wall clock is off.
+// clientOffset draws how far a client's wall clock is off.
 func (w *world) clientOffset(d *dice, side int) time.Duration {
 	if w.p.Sides != 0 { // as far apart as may be
 		return time.Duration(2*(side%2)-1) * w.p.ClientOffset
@@ -195,8 +195,7 @@ func (w *world) clientOffset(d *dice, side int) time.Duration {
 	return d.between(-w.p.ClientOffset, w.p.ClientOffset)
 }
 
-// run lets the workers work, then calms everything down and looks whether all
-// is as it should be.
+// run lets the workers work, then ends all faults and checks the end state.
 func (w *world) run() *Result {
 	defer w.close()
 	var working, failing sync.WaitGroup
@@ -251,7 +250,7 @@ func (w *world) shut() {
 	}
 }
 
-// close ends what was started; more than once if need be.
+// close closes clients and masters. It may be called more than once.
 func (w *world) close() {
 	w.shut()
 	for _, n := range w.nodes {

@@ -22,7 +22,7 @@ func refusing(text string, commands ...string) func(string) string {
 	}
 }
 
-// repeat does something so many times, and waits behind each.
+// repeat calls f n times, and waits after each call.
 func repeat(n int, every time.Duration, f func()) {
 	for range n {
 		f()
@@ -131,14 +131,14 @@ func TestEachAlertFiresByItsFault(t *testing.T) {
 	}
 }
 
-// release has an operator's token stand in the place of the holder's, as redlock release does.
+// release replaces the holder's token by an operator's, as redlock release does.
 func (w *world) release(key string) {
 	for i := range w.All {
 		w.Ask(i, "SET", key, "an operator's", "XX", "PX", 5000)
 	}
 }
 
-// None of it needs anybody.
+// None of these faults needs anybody to act.
 func TestNoAlertFiresThroughWhatEndsByItself(t *testing.T) {
 	for name, fault := range map[string]func(*testing.T, *world){
 		"nothing happens": func(*testing.T, *world) {},

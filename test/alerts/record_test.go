@@ -16,7 +16,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// scrapeEvery is how often Prometheus reads a program and evaluates rules, by its own default a minute; 15 s is usual.
+// scrapeEvery is how often Prometheus reads a program and evaluates rules. Its default is a
+// minute; 15 s is usual.
 const scrapeEvery = 15 * time.Second
 
 // A sample is the value of a series at a time since the beginning.
@@ -26,8 +27,8 @@ type sample struct {
 	value  float64
 }
 
-// A world is five masters in a bubble of virtual time, and a program that holds a lock for as long as it can, locks
-// and unlocks another once a second, and is scraped.
+// A world is five masters in a bubble of virtual time, and a program that is scraped. The
+// program holds one lock for as long as it can, and locks and unlocks another once a second.
 type world struct {
 	*masters.Bubble
 	client  *redlock.Client
@@ -37,7 +38,7 @@ type world struct {
 	gone bool // it cannot be scraped any more; needs mu
 }
 
-// record runs a world for so long, beginning with a minute in which nothing happens and what fault does then.
+// record runs a world for length. A minute passes before it calls fault.
 func record(t *testing.T, length time.Duration, fault func(t *testing.T, w *world)) (samples []sample) {
 	t.Helper()
 	masters.InBubble(t, 5, func(t *testing.T, b *masters.Bubble) {
@@ -110,12 +111,12 @@ func (w *world) scrape(ctx context.Context, from prometheus.Gatherer, began time
 	}
 }
 
-// of is a series of the program.
+// of names a series of the program.
 func of(name string, more ...string) labels.Labels {
 	return labels.FromStrings(append([]string{"__name__", name, "job", "job", "instance", "host:1"}, more...)...)
 }
 
-// read notes what Prometheus would. The caller must hold mu.
+// read adds the samples that Prometheus would read. The caller must hold mu.
 func (w *world) read(from prometheus.Gatherer, at time.Duration) {
 	families, err := from.Gather()
 	if err != nil {

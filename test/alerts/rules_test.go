@@ -43,7 +43,8 @@ func rules(t *testing.T) (all []rule) {
 
 func bound(le float64) string { return strconv.FormatFloat(le, 'g', -1, 64) }
 
-// fired are the alerts that fire on these samples, in their order, evaluated as often as they were taken.
+// fired returns the alerts that fire on these samples, in the order of the rules. It evaluates
+// them as often as samples were taken.
 func fired(t *testing.T, samples []sample) (names []string) {
 	t.Helper()
 	storage := teststorage.New(t)

@@ -45,10 +45,11 @@ func testMain(m *testing.M) int {
 
 func TestScripts(t *testing.T) { runScripts(t, "testdata") }
 
-// TestSlowScripts is for those that wait for seconds.
+// TestSlowScripts runs the scripts that wait for seconds.
 func TestSlowScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "slow")) }
 
-// scriptBound is for a script that waits for something which does not come. On a busy machine all take a minute.
+// scriptBound ends a script whose event does not come. On a busy machine all scripts take a
+// minute.
 const scriptBound = 5 * time.Minute
 
 func runScripts(t *testing.T, dir string) {
@@ -58,7 +59,7 @@ func runScripts(t *testing.T, dir string) {
 		Deadline: time.Now().Add(scriptBound),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
-			// What stands behind the owner's name in a token of the library.
+			// TOKEN is the part of a token of the library behind the owner's name.
 			env.Setenv("TOKEN", ":dc0ofu9ksdue9s8caem0:54a329938b2398e2921c05e19f4a66a1")
 			env.Values["masters"] = map[string][]*redistest.Server{}
 			env.Values["test"] = env.T()
@@ -79,10 +80,11 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// start is masters [NAME] N [OPTION]...: it starts masters, which other commands know as NAME1 to NAMEn, and all of them as
-// NAME. Variables of these names hold their addresses and the list of their URLs; NAMEport1 is the first one's port. Without
-// a name it is m, and REDLOCK_MASTERS is the list. Options are fields of redistest.Config; tls writes its authority to
-// NAME.pem.
+// start is the command masters [NAME] N [OPTION]...: it starts N masters. Other commands know
+// each as NAME1 to NAMEn, and all of them as NAME. Variables of these names hold the addresses
+// and the list of URLs; NAMEport1 is the first one's port. The default name is m, and its list
+// is also in REDLOCK_MASTERS. Options are fields of redistest.Config; tls writes its authority
+// to NAME.pem.
 func start(ts *testscript.TestScript, _ bool, args []string) {
 	name := "m"
 	if _, err := strconv.Atoi(args[0]); err != nil {
@@ -130,7 +132,7 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// chosen are the masters that a list of names means.
+// chosen returns the masters that a list of names means.
 func chosen(ts *testscript.TestScript, names string) (all []*redistest.Server) {
 	for name := range strings.SplitSeq(names, ",") {
 		some := ts.Value("masters").(map[string][]*redistest.Server)[name]
@@ -142,7 +144,7 @@ func chosen(ts *testscript.TestScript, names string) (all []*redistest.Server) {
 	return all
 }
 
-// each is a command that does something to the masters that are named.
+// each is a command that calls do for the named masters.
 func each(do func(*redistest.Server) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		for _, m := range chosen(ts, strings.Join(args, ",")) {
@@ -151,7 +153,8 @@ func each(do func(*redistest.Server) error) func(*testscript.TestScript, bool, [
 	}
 }
 
-// ask is redis NAME[,NAME]... COMMAND [ARG]...: it sends the masters a command, and prints a line for each value.
+// ask is the command redis NAME[,NAME]... COMMAND [ARG]...: it sends the masters a command, and
+// prints a line for each value.
 func ask(ts *testscript.TestScript, args []string) string {
 	var b strings.Builder
 	for _, m := range chosen(ts, args[0]) {
@@ -175,7 +178,7 @@ func ask(ts *testscript.TestScript, args []string) string {
 	return b.String()
 }
 
-// run runs a program to its end. No script wants to see a password.
+// run runs a program to its end, and fails if it prints a password.
 func run(ts *testscript.TestScript, args []string) (code int) {
 	err := ts.Exec(args[0], args[1:]...)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -192,15 +195,15 @@ func run(ts *testscript.TestScript, args []string) (code int) {
 	return code
 }
 
-// exits is exits CODE PROGRAM [ARG]...
+// exits is the command exits CODE PROGRAM [ARG]...: the program must exit with CODE.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if code := run(ts, args[1:]); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
 }
 
-// fails is fails CODE TEXT PROGRAM [ARG]...: a command prints nothing but its error. Of what the system says, TEXT has only
-// the beginning: it ends with ": ".
+// fails is the command fails CODE TEXT PROGRAM [ARG]...: the program must print only an error
+// with this text. If TEXT ends with ": ", the system's own text may follow.
 func fails(ts *testscript.TestScript, _ bool, args []string) {
 	exits(ts, false, append(args[:1:1], args[2:]...))
 	_, is, _ := strings.Cut(ts.ReadFile("stderr"), ": ")
@@ -212,7 +215,8 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// until is until PATTERN redis|PROGRAM [ARG]...: it asks again and again, for a minute at the most.
+// until is the command until PATTERN redis|PROGRAM [ARG]...: it repeats that until the output
+// matches, for a minute at most.
 func until(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + args[0])
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {

@@ -12,11 +12,11 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// wakeUps begins the channel on which a client hears that it is its turn.
+// wakeUps is the prefix of the channel on which a waiter is woken.
 const wakeUps = "redquorum:w:1:"
 
 var (
-	// listening are the clients that hear messages; the third one has gone.
+	// listening are the clients that subscribe; the third one has gone.
 	listening = []string{"client-1", "client-2"}
 	clients   = []string{"client-1", "client-2", "client-3"}
 
@@ -31,18 +31,16 @@ var (
 	overflowing = "9223372036854775807"
 	extremeTTLs = []string{"9223372036854775808", "99999999999999999999", "-9223372036854775808"}
 
-	// hostile takes the place of any argument. Not among it is what Lua's tonumber
-	// takes for a number in Redis and not in the simulation: inf, nan, 0x10, 1e3,
-	// and what is above 2^63.
+	// hostile arguments replace any argument. They leave out what Lua's tonumber accepts in
+	// Redis and not in the simulation: inf, nan, 0x10, 1e3, and numbers above 2^63.
 	hostile = []string{
 		"", " ", "0", "-1", "-1500", "abc", "1.5", "+500", " 500", "500 ",
 		"nil", "\x00", "'", "%d", "release", "1", "2",
 	}
 )
 
-// hugeTTLs has the one that overflows only where the real master refuses it, as the
-// simulated one does. What others do with it matters to nobody: the library sends
-// no such TTL.
+// hugeTTLs has overflowing only if the real master refuses it, as the simulated one does. What
+// other servers do with it does not matter: the library sends no such TTL.
 var hugeTTLs = sync.OnceValue(func() []string {
 	if redistest.Missing(redistest.BoundedTTL) != nil {
 		return extremeTTLs // see TestATTLThatOverflowsIsRefused
@@ -54,12 +52,12 @@ func pick(t *rapid.T, label string, from []string) any {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
-// likely is true in n of 100 cases; what is smaller when shrunk is false.
+// likely is true in n of 100 cases. Shrinking makes it false.
 func likely(t *rapid.T, label string, n int) bool {
 	return rapid.IntRange(0, 99).Draw(t, label) >= 100-n
 }
 
-// ttl is nearly always a good one.
+// ttl draws a TTL, nearly always a good one.
 func ttl(t *rapid.T) any {
 	if likely(t, "bad TTL", 8) {
 		return pick(t, "TTL", slices.Concat(hugeTTLs(), hostile))
@@ -70,7 +68,7 @@ func ttl(t *rapid.T) any {
 // An instant is a word that depends on the masters' clock when it is sent.
 type instant struct {
 	away  time.Duration // from now
-	unit  time.Duration // what it is told in, since 1970
+	unit  time.Duration // the unit in which it counts, since 1970
 	minus bool
 }
 
@@ -82,7 +80,7 @@ func (i instant) at(now time.Time) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// sent is a command as it is sent at an instant.
+// sent returns a command as it is sent now: each instant becomes a number.
 func sent(command []any, now time.Time) []any {
 	words := make([]any, len(command))
 	for i, word := range command {
@@ -96,8 +94,8 @@ func sent(command []any, now time.Time) []any {
 
 var away = []int{0, 1, -1, 999, 1000, 1001, -1000, 10_000, 60_000, -70_000} // ms
 
-// score is an instant near now, or a small number. Microseconds are for the
-// queue: taken for milliseconds they are an expiry that the simulation cannot keep.
+// score draws an instant near now, or a small number. Microseconds are for the queue: read as
+// milliseconds they are an expiry that the simulation cannot keep.
 func score(t *rapid.T, queue bool) any {
 	near := time.Duration(rapid.SampledFrom(away).Draw(t, "away")) * time.Millisecond
 	switch kind := rapid.IntRange(0, 4).Draw(t, "score"); {
@@ -112,7 +110,7 @@ func score(t *rapid.T, queue bool) any {
 	}
 }
 
-// spoilt is args as they are, or with something wrong about them.
+// spoilt returns args as they are, or with a mistake.
 func spoilt(t *rapid.T, args []any) []any {
 	switch {
 	case !likely(t, "spoilt", 15):
@@ -129,7 +127,7 @@ func spoilt(t *rapid.T, args []any) []any {
 	}
 }
 
-// changed is args with something else for one of them.
+// changed returns args with one of them replaced.
 func changed(t *rapid.T, args []any) []any {
 	all := slices.Clone(args)
 	all[rapid.IntRange(0, len(args)-1).Draw(t, "which")] = pick(t, "instead", hostile)

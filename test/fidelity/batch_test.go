@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The scripts that do for several locks what others do for one, and the one that
-// raises what readers have met.
+// This file has the scripts that do for several locks what others do for one, and the script
+// that raises tokens that readers have met.
 
 const queueOf = "redquorum:q:1:"
 
@@ -26,11 +26,11 @@ func init() {
 	}
 }
 
-// countKeys are the scripts that know by their arguments how many keys there are.
+// countKeys are the scripts that derive the number of their keys from their arguments.
 var countKeys = []string{"releasebatch", "releaseleases", "acquirebatch"}
 
-// acquireBatchCall is made of calls of guarded_acquire.lua for one lock each: those
-// with a fencing token come first.
+// acquireBatchCall joins calls of guarded_acquire.lua for one lock each. Those with a fencing
+// token come first.
 func acquireBatchCall(t *rapid.T) call {
 	var fences, leases, args []any
 	fenced, mode := true, fencing
@@ -54,13 +54,13 @@ func acquireBatchCall(t *rapid.T) call {
 	return call{slices.Concat(locks, fences, leases), append(args, "86400000")}
 }
 
-// queuesOf are those of the first locks, which have their pilot here.
+// queuesOf returns the queues of the first locks, whose pilot is this master.
 func queuesOf(t *rapid.T, locks []any) []any {
 	return beginning(queueOf, locks[:rapid.IntRange(0, len(locks)).Draw(t, "queues")])
 }
 
-// released are locks of which one may be there twice: a flush may have two
-// releases of one key, with tokens of two attempts.
+// released draws locks, perhaps one of them twice: a flush may have two releases of one key,
+// with tokens of two attempts.
 func released(t *rapid.T) []any {
 	locks := severalKeys(t)
 	if likely(t, "one of them twice", 20) {
@@ -69,7 +69,7 @@ func released(t *rapid.T) []any {
 	return locks
 }
 
-// tokensOf is a token for each, and then the client.
+// tokensOf draws a token for each lock, and then the client.
 func tokensOf(t *rapid.T, locks []any) []any {
 	all := make([]any, 0, len(locks)+1)
 	for range locks {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainCommand is one that a stranger, an operator or this library sends between
-// the scripts.
+// plainCommand draws a command that a stranger, an operator or this library sends between the
+// scripts.
 func plainCommand(t *rapid.T) []any {
 	var key any = "lock"
 	if likely(t, "another key", 50) {
@@ -48,8 +48,8 @@ func plainCommand(t *rapid.T) []any {
 	}
 }
 
-// steps of a clock. Back ones give keys longer to live; the last are further
-// than any TTL here.
+// steps of a clock. A step back lets keys live longer; the longest step is longer than any TTL
+// here.
 var steps = []time.Duration{
 	time.Millisecond, 999 * time.Microsecond, 249 * time.Millisecond, 250 * time.Millisecond, time.Second, 1500 * time.Millisecond,
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Hour,

@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// inWords is a reply such that two are the same exactly if they may be taken for
-// each other. Of an error only the code is told.
+// inWords returns a reply as text. Two texts are the same exactly if the replies count as the
+// same. Of an error it has only the code.
 func inWords(reply any) string {
 	switch r := reply.(type) {
 	case nil:
@@ -51,7 +51,7 @@ func number(s string) string {
 	return s
 }
 
-// inFull is inWords with the text of errors, for people.
+// inFull is inWords for people, with the text of errors.
 func inFull(reply any) string {
 	if r, ok := reply.(redis.Error); ok {
 		return "error " + string(r)
@@ -59,8 +59,8 @@ func inFull(reply any) string {
 	return inWords(reply)
 }
 
-// sorted puts what has no order into one: the members of a set, or the fields of
-// a hash with their values.
+// sorted sorts what has no order: the members of a set, or the fields of a hash with their
+// values.
 func sorted(reply any, inPairs bool) any {
 	parts, ok := reply.([]any)
 	if !ok {
@@ -79,7 +79,7 @@ func sorted(reply any, inPairs bool) any {
 	return strings.Join(words, " ")
 }
 
-// differences are the keys at which two masters differ, with what they have.
+// differences lists the keys at which two masters differ, with both values.
 func differences(has, simulated map[string]string) (all []string) {
 	for key, value := range has {
 		if other, ok := simulated[key]; !ok {

@@ -16,7 +16,7 @@ import (
 // longest is how many commands a sequence has at the most.
 const longest = 40
 
-// Whatever is asked of both, they answer the same, and keep the same.
+// Both masters answer any commands with the same replies, and store the same.
 func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 	p := startPair(t)
 	answered, runs := map[string]bool{}, 0
@@ -26,7 +26,7 @@ func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 		}
 		p.load(r)
 		var done []string
-		least := rapid.SampledFrom([]int{1, 10, 20, 30}).Draw(r, "at least") // left alone it makes three or so
+		least := rapid.SampledFrom([]int{1, 10, 20, 30}).Draw(r, "at least") // without this it makes three or so
 		for _, next := range rapid.SliceOfN(rapid.Custom(makeUp), least, longest).Draw(r, "commands") {
 			if next.step != 0 {
 				if err := p.move(next.step); err != nil {
@@ -53,7 +53,7 @@ func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 	}
 }
 
-// wantAnswer runs a script that was answered with errors alone, by chance, until it is not.
+// wantAnswer runs a script that by chance has returned only errors, until it succeeds.
 func (p *pair) wantAnswer(t *testing.T, s *script.Script) {
 	t.Helper()
 	if err := p.reset(); err != nil {
@@ -69,8 +69,8 @@ func (p *pair) wantAnswer(t *testing.T, s *script.Script) {
 	t.Errorf("the script %s was never run without an error: nothing is known of it", s.Name)
 }
 
-// It is a test of its own, so that a run on a server that accepts such a TTL names
-// what it has left out.
+// This is a test of its own, so that a run on a server that accepts such a TTL says what it
+// leaves out.
 func TestATTLThatOverflowsIsRefused(t *testing.T) {
 	redistest.Need(t, redistest.BoundedTTL)
 	p := startPair(t)
@@ -89,21 +89,21 @@ func TestATTLThatOverflowsIsRefused(t *testing.T) {
 	}
 }
 
-// load makes both know the scripts.
+// load loads the scripts into both.
 func (p *pair) load(t rapid.TB) {
 	for _, s := range scripts() {
 		p.both(t, []any{"SCRIPT", "LOAD", s.Source}, []string{"SCRIPT LOAD " + s.Name})
 	}
 }
 
-// An event is a command, behind a step of the clock perhaps.
+// An event is a command, perhaps after a step of the clock.
 type event struct {
 	step    time.Duration
 	command []any
 	script  string // its name, if the command runs one
 }
 
-// makeUp makes up an event.
+// makeUp draws an event.
 func makeUp(t *rapid.T) (e event) {
 	if likely(t, "step", 30) {
 		e.step = rapid.SampledFrom(steps).Draw(t, "by")
@@ -119,7 +119,7 @@ func makeUp(t *rapid.T) (e event) {
 	return e
 }
 
-// both sends a command to both, and wants one reply.
+// both sends a command to both, and wants equal replies.
 func (p *pair) both(t rapid.TB, command []any, done []string) any {
 	has, err := p.real.do(command...)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *pair) both(t rapid.TB, command []any, done []string) any {
 	return has
 }
 
-// compare wants both to have told the same, and to keep the same.
+// compare wants both to have sent the same messages, and to store the same.
 func (p *pair) compare(t *rapid.T, done []string) {
 	told, err := p.told()
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *pair) compare(t *rapid.T, done []string) {
 	}
 }
 
-// inShort is what was done, for people.
+// inShort describes an event for people.
 func (e *event) inShort(command []any) string {
 	var b strings.Builder
 	if e.step != 0 {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The scripts of locks with a fencing token, and of the strict guard.
+// This file has the scripts of locks with a fencing token, and of the strict guard.
 
 const (
 	fenceOf = "redquorum:f:1:"
@@ -55,7 +55,7 @@ func init() {
 	}
 }
 
-// behindTTL is a call of readers, with the longest TTL of all before the rest.
+// behindTTL puts the longest TTL of all readers before the other arguments.
 func behindTTL(t *rapid.T, c call) call {
 	c.args = append([]any{ttl(t)}, c.args...)
 	return c
@@ -63,7 +63,7 @@ func behindTTL(t *rapid.T, c call) call {
 
 func unused(*rapid.T) any { return "" }
 
-// guardedLocks is one lock, and for some scripts several.
+// guardedLocks draws one lock, and for some scripts several.
 func guardedLocks(t *rapid.T, name string) []any {
 	if slices.Contains([]string{"guarded_extend", "guarded_release"}, name) {
 		return []any{"lock"}
@@ -79,19 +79,19 @@ func beginning(prefix string, names []any) []any {
 	return all
 }
 
-// fence is a fencing token, up to the last.
+// fence draws a fencing token, up to the greatest.
 func fence(t *rapid.T) any {
 	return strconv.FormatInt(rapid.SampledFrom([]int64{1, 2, 1_782_907_200_123_456, 1<<53 - 3, 1<<53 - 2, 1<<53 - 1}).Draw(t, "fence"), 10)
 }
 
-// What a guarded script is asked for: one of them or both.
+// A guarded script does one of these or both.
 const (
 	fencing = 1
 	strict  = 2
 )
 
-// guardedCall has the seven arguments of guarded.lua, and the keys that go with
-// them: locks, what stands behind these, then fences and leases.
+// guardedCall has the seven arguments of guarded.lua, and the keys that go with them: locks,
+// the keys behind, then fences and leases.
 func guardedCall(t *rapid.T, locks, behind []any, own any) call {
 	return guardedMode(t, rapid.IntRange(fencing, fencing|strict).Draw(t, "fencing or strict or both"), locks, behind, own)
 }

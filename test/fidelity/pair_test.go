@@ -22,7 +22,7 @@ import (
 // began is the instant of every sequence's first command.
 var began = time.Date(2026, 7, 1, 12, 0, 0, 123_456_000, time.UTC)
 
-// A pair is a real master and a simulated one, which are to behave alike.
+// A pair is a real master and a simulated one, which must behave alike.
 type pair struct {
 	real, simulated *side
 	hold            func(at time.Time) error
@@ -68,8 +68,8 @@ func startPair(t *testing.T) *pair {
 	return p
 }
 
-// identity is what a simulated master makes its run_id and master_replid of, so that
-// they are those of the real one: scripts read and write them.
+// identity returns the bytes from which a simulated master makes its run_id and master_replid.
+// They become those of the real one, because scripts read and write them.
 func identity(t *testing.T, info string) io.Reader {
 	t.Helper()
 	var ids []byte
@@ -85,8 +85,7 @@ func identity(t *testing.T, info string) io.Reader {
 	return bytes.NewReader(ids)
 }
 
-// replyBound is how long a reply may take: who reaches it has met a master that
-// is stuck.
+// replyBound is how long a reply may take. If it takes longer, the master is stuck.
 const replyBound = 10 * time.Second
 
 func newSide(t *testing.T, name string, dial func() (net.Conn, error)) *side {
@@ -112,8 +111,7 @@ func newSide(t *testing.T, name string, dial func() (net.Conn, error)) *side {
 	return s
 }
 
-// do sends one command. The error is one of the connection, not of the command:
-// that is a reply.
+// do sends one command. The error is one of the connection; an error of the command is a reply.
 func (s *side) do(command ...any) (any, error) {
 	reply, err := s.conn.Do(command[0].(string), command[1:]...)
 	if refused, ok := err.(redis.Error); ok { //nolint:errorlint // redigo returns it as it is
@@ -122,7 +120,7 @@ func (s *side) do(command ...any) (any, error) {
 	return reply, err
 }
 
-// heard is what the waiting clients were told since the last call.
+// heard returns the messages to the waiting clients since the last call.
 func (s *side) heard() ([]string, error) {
 	if err := s.listener.Ping("now"); err != nil {
 		return nil, err
@@ -140,7 +138,7 @@ func (s *side) heard() ([]string, error) {
 	}
 }
 
-// stored is everything that a master keeps, in words.
+// stored returns everything that a master stores, as text.
 func (s *side) stored() (map[string]string, error) {
 	keys, err := redis.Strings(s.conn.Do("KEYS", "*"))
 	if err != nil {
@@ -162,7 +160,7 @@ func (s *side) stored() (map[string]string, error) {
 			"list":   {"LRANGE", key, 0, -1},
 			"set":    {"SMEMBERS", key},
 			"zset":   {"ZRANGE", key, 0, -1, "WITHSCORES"},
-			"none":   {"EXISTS", key}, // a key that KEYS names and nobody has
+			"none":   {"EXISTS", key}, // a key that KEYS names and that is not there
 		}[kind]
 		if read == nil {
 			return nil, fmt.Errorf("%s: %q is a %s, which this test does not read", s.name, key, kind)
@@ -185,7 +183,7 @@ func (p *pair) sides() [2]*side { return [2]*side{p.real, p.simulated} }
 // message.
 const messageBound = 2 * time.Second
 
-// told is what the waiting clients of both were told since the last call.
+// told returns the messages to the waiting clients of both since the last call.
 func (p *pair) told() (told [2][]string, err error) {
 	for deadline := time.Now().Add(messageBound); ; time.Sleep(time.Millisecond) {
 		for i, s := range p.sides() {
@@ -220,8 +218,8 @@ func (p *pair) reset() error {
 	return nil
 }
 
-// move moves both clocks. A real master expires keys when they are asked for, and
-// otherwise when it gets round to it: so it is asked for all.
+// move moves both clocks. A real master expires a key when a command reads it, and otherwise
+// some time later: so a command reads all keys.
 func (p *pair) move(step time.Duration) error {
 	keys, err := redis.Values(p.real.conn.Do("KEYS", "*"))
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// scripts are all that the library runs on a master.
+// scripts returns all scripts that the library runs on a master.
 func scripts() []*script.Script { return slices.Concat(script.All, guard.Scripts) }
 
-// A call is what a script gets.
+// A call is what a script gets: keys and arguments.
 type call struct{ keys, args []any }
 
-// oneKey is the lock that most scripts are about, and never the queue.
+// oneKey draws the key that a script is about: mostly the lock, never the queue.
 func oneKey(t *rapid.T) []any {
 	if likely(t, "the lock", 80) {
 		return []any{"lock"}
@@ -42,8 +42,7 @@ func token(t *rapid.T) any { return pick(t, "token", tokens) }
 
 func again(t *rapid.T) any { return pick(t, "again", []string{"1", "0", ""}) }
 
-// plausible makes calls as the library does. A script that is not named here
-// gets anything.
+// plausible makes calls as the library does. A script without an entry gets anything.
 var plausible = map[string]func(t *rapid.T) call{
 	"release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
 	"extend":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t), again(t)}} },
@@ -115,8 +114,8 @@ func queueCall(t *rapid.T) call {
 	return c
 }
 
-// markerCall makes a call of a script about the marker, with what the script takes
-// beside what all of them do.
+// markerCall makes a call of a script about the marker. further are the arguments that only
+// this script takes.
 func markerCall(t *rapid.T, further ...any) call {
 	stamp := time.Duration(rapid.SampledFrom([]int{0, 0, -1, -499, -501, 501, 3600_000}).Draw(t, "sent")) * time.Millisecond
 	args := []any{
@@ -128,12 +127,12 @@ func markerCall(t *rapid.T, further ...any) call {
 	return call{[]any{guard.Key}, append(args, further...)}
 }
 
-// asRead is what a client may have read of a sighting or a marker: replid, since and wall.
+// asRead draws what a client may have read of a sighting or a marker: replid, since and wall.
 func asRead(t *rapid.T) []any {
 	return []any{pick(t, "history", []string{"", "replid"}), pick(t, "since", []string{"0", "1000"}), pick(t, "wall", []string{"0", "1000"})}
 }
 
-// anything is a call of a script that nothing is known about.
+// anything draws a call of a script that nothing is known about.
 func anything(t *rapid.T) call {
 	pool := slices.Concat(tokens, ttls, hostile)
 	return call{
@@ -142,8 +141,8 @@ func anything(t *rapid.T) call {
 	}
 }
 
-// modes tells by which arguments a script knows what other keys there are beside
-// the locks: those of fencing and of strict, which are empty or not.
+// modes says whether the arguments for fencing and for strict are empty. They tell a script
+// which other keys it gets beside the locks.
 func modes(name string, args []any) string {
 	var which []int
 	switch {
@@ -162,7 +161,7 @@ func modes(name string, args []any) string {
 // scriptCommand runs one of the scripts.
 func scriptCommand(t *rapid.T) (command []any, name string) {
 	s := rapid.SampledFrom(scripts()).Draw(t, "script")
-	if likely(t, "the queue", 15) { // has the most to it
+	if likely(t, "the queue", 15) { // it does more than any other
 		s = script.Queue
 	}
 	return commandOf(t, s), s.Name
@@ -186,11 +185,11 @@ func commandOf(t *rapid.T, s *script.Script) (command []any) {
 			c.args = spoilt(t, c.args)
 		}
 		if modes(s.Name, c.args) != modes(s.Name, good) {
-			c.args = good // it would look for keys that are not there
+			c.args = good // the script would use keys that are not there
 		}
 		if likely(t, "keys spoilt", 3) {
-			// None less: what a script does with a key that is not there is not
-			// alike, and no client sends it.
+			// The number of keys stays: masters treat a missing key differently, and no client
+			// leaves one out.
 			c.keys[rapid.IntRange(0, len(c.keys)-1).Draw(t, "which key")] = pick(t, "key instead", hostile)
 		}
 	}

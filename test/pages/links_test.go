@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// link is what stands between the parentheses of a link in Markdown.
+// link matches the target of a link in Markdown.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // Every link of a page to another one, or to a section, leads somewhere.
@@ -57,8 +57,8 @@ func TestIndexHasEveryPage(t *testing.T) {
 	}
 }
 
-// pagesOf are the Markdown files below a folder. Those that tests compare something
-// with are left out: they are no pages of this tree.
+// pagesOf returns the Markdown files below a folder, except for those in testdata: tests
+// compare output with them.
 func pagesOf(t *testing.T, folder string) []string {
 	t.Helper()
 	var pages []string
@@ -79,8 +79,8 @@ func pagesOf(t *testing.T, folder string) []string {
 	return pages
 }
 
-// hasSection reports whether a page has a heading of that name, as the usual hosts make
-// names of headings.
+// hasSection reports whether a page has a heading of that name, in the form that the usual
+// hosts give it.
 func hasSection(t *testing.T, page, name string) bool {
 	t.Helper()
 	for line := range strings.Lines(read(t, page)) {

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// around is what stands around the fragments of the pages: the names that they use
-// and do not declare, as any program of that kind has them.
+// around is the file around the fragments of the pages. It declares the names that they use and
+// do not declare, as such a program would.
 const around = `package page
 
 import (
@@ -68,10 +68,10 @@ func page(string, error)                  {}
 
 `
 
-// Every block of Go in the documentation compiles: whole programs as they are, and
-// fragments in a function. The fragments of a page follow each other, each in a scope
-// inside the one before. So a later one may use what an earlier one has declared. A
-// line of … alone stands for code that is left out.
+// Every block of Go in the documentation compiles: whole programs as they are, and fragments in
+// a function. The fragments of a page follow each other, each in a scope inside the one before.
+// So a later one may use what an earlier one has declared. A line with … alone replaces code
+// that is left out.
 func TestCodeOfThePagesCompiles(t *testing.T) {
 	exports := exportData(t)
 	checked := 0
@@ -158,8 +158,8 @@ func compile(t *testing.T, exports map[string]string, page, text string) {
 	}
 }
 
-// check is what is wrong with a file. Names that are declared and not used are left
-// out: a fragment shows what it shows.
+// check returns the errors of a file. Unused names are no errors here: a fragment may be only a
+// part.
 func check(exports map[string]string, page, text string) (errs []error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, page, text, parser.SkipObjectResolution)
@@ -183,9 +183,9 @@ func check(exports map[string]string, page, text string) (errs []error) {
 	return errs
 }
 
-// exportData builds what the pages import, and gives the compiler's files by path. The
-// modules below contrib/ require a release of the root: a workspace puts this tree in
-// its place, as scripts/in-tree.sh does.
+// exportData builds what the pages import, and returns the compiler's files by path. The
+// modules below contrib/ require a release of the root: a workspace replaces that by this tree,
+// as scripts/in-tree.sh does.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
 	root, err := filepath.Abs("../..")

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// What a reader has to learn stays small. A bound that is too narrow for a good reason is changed here, with the reason.
+// These bounds keep small what a reader has to learn. If one is too narrow for a good reason,
+// change it here, and say why.
 const (
 	exportedNames  = 125 // of package redlock: types, functions, methods, constants, variables
 	roomsInside    = 18  // folders of internal/
@@ -19,10 +20,10 @@ const (
 	methodsOfType  = 40
 )
 
-// rigs are rooms of tests and of the demonstration.
+// rigs are rooms for tests and for the demonstration.
 var rigs = map[string]bool{"simmaster": true, "redistest": true, "testutil": true}
 
-// parsed are the files of a folder without tests, for every system.
+// parsed returns the files of a folder without tests, for every system.
 func parsed(t *testing.T, dir string) []*ast.File {
 	t.Helper()
 	var files []*ast.File
@@ -43,7 +44,7 @@ func parsed(t *testing.T, dir string) []*ast.File {
 	return files
 }
 
-// receiver is the type that a method belongs to; "" of a function.
+// receiver returns the type that a method belongs to, or "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -59,7 +60,7 @@ func receiver(f *ast.FuncDecl) string {
 }
 
 func TestTheSurfaceStaysSmall(t *testing.T) {
-	names := map[string]bool{} // of functions that each system has its own file for, once
+	names := map[string]bool{} // a set: a function may have a file for each system
 	add := func(prefix string, ids ...*ast.Ident) {
 		for _, id := range ids {
 			if id.IsExported() {
@@ -129,7 +130,7 @@ func TestRoomsAndTheirTypesStaySmall(t *testing.T) {
 	}
 }
 
-// sizes are the numbers of methods and of fields of each type of a package.
+// sizes returns the numbers of methods and of fields of each type of a package.
 func sizes(files []*ast.File) map[string]int {
 	n := map[string]int{}
 	for _, f := range files {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// race stands before the name of a package whose tests are built with the race detector. Others are
-// built without it: it finds nothing more about most mistakes.
+// race before the name of a package makes build use the race detector. Other packages are built
+// without it: it finds nothing more about most mistakes.
 const race = "-race "
 
-// build builds the tests of a package, with edits of the library, and without vet, which is not to
-// find mistakes and takes a quarter of the time. dir is from where pkg is
-// named. The error is that the edits do not apply, or do not compile.
+// build builds the tests of a package with edits of the library. It leaves out vet, which takes
+// a quarter of the time and is not to find mistakes. pkg is named from dir. The error is that
+// the edits do not apply, or do not compile.
 func build(t *testing.T, dir, pkg string, edits []edit) (program string, err error) {
 	temp := t.TempDir()
 	program = filepath.Join(temp, "tests.exe")
@@ -25,7 +25,7 @@ func build(t *testing.T, dir, pkg string, edits []edit) (program string, err err
 		pkg, args = name, append(args, "-race")
 	}
 	if strings.HasPrefix(pkg, "./contrib/") {
-		// A module of its own, which requires a release of the root: the tree takes its place.
+		// This module requires a release of the root: the workspace uses the tree instead.
 		tree, err := filepath.Abs(dir)
 		if err != nil {
 			return "", err

@@ -17,12 +17,11 @@ const root = "../../.."
 // An edit replaces a piece of a source file, Go or Lua.
 type edit struct {
 	file string // from the root of the module
-	old  string // stands there exactly once
+	old  string // occurs in the file exactly once
 	new  string
 }
 
-// addFile is an edit that adds a file to the module: the one of that name in
-// testdata, which may be read as any source file.
+// addFile is an edit that adds a file to the module: a copy of the named file in testdata.
 func addFile(file, name string) edit { return edit{file: file, new: filepath.Join("testdata", name)} }
 
 func (e *edit) adds() bool { return e.old == "" }
@@ -64,7 +63,7 @@ func apply(dir string, edits []edit) (map[string]string, error) {
 	return texts, nil
 }
 
-// code is the text of a source file without comments and layout.
+// code returns the text of a source file without comments and layout.
 func code(name, text string) string {
 	var b strings.Builder
 	if filepath.Ext(name) != ".go" { // Lua; no text in it has two hyphens
@@ -91,8 +90,8 @@ func code(name, text string) string {
 	}
 }
 
-// overlay makes the edits of a mutant and writes into dir what the go command's
-// -overlay wants, the name of which it returns.
+// overlay makes the edits of a mutant, writes the file that the go command's -overlay wants
+// into dir, and returns its name.
 func overlay(dir string, edits []edit) (name string, err error) {
 	texts, err := apply(root, edits)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// A goTest is a test of the module that finds a mutant by failing: it says so, or
-// panics, or is stuck. With the library as it is it passes.
+// A goTest is a test of the module that finds a mutant: it fails, panics or is stuck. With the
+// unchanged library it passes.
 type goTest struct {
-	pkg  string // as the go command wants it: ./redlock; or race before it
+	pkg  string // as the go command wants it: ./redlock; with or without race before it
 	name string // of the test, or of a part of it: TestX/part
 }
 
@@ -47,11 +47,11 @@ func (g goTest) find(t *testing.T, m *mutant, clean string) (cells string, err e
 	return fmt.Sprintf("– | %s in %s | – | –", g.name, g.pkg), nil
 }
 
-// stuckAfter is when a test that has not ended counts as failed. None takes nearly
-// as long with the library as it is.
+// stuckAfter is how long a test may run before it counts as failed. None takes nearly as long
+// with the unchanged library.
 const stuckAfter = "1m"
 
-// run runs the test. The error is that it did not come to its end.
+// run runs the test. The error is that it did not finish.
 func (g goTest) run(t *testing.T, program string) (out string, failed bool, err error) {
 	var pattern []string
 	for part := range strings.SplitSeq(g.name, "/") {
@@ -60,8 +60,8 @@ func (g goTest) run(t *testing.T, program string) (out string, failed bool, err 
 	return runTests(t, program, g.pkg, "-test.v", "-test.timeout", stuckAfter, "-test.run", strings.Join(pattern, "/"))
 }
 
-// runTests runs a program of tests where the go command would run it. The error is that
-// it did not come to its end.
+// runTests runs a program of tests in the directory in which the go command would run it. The
+// error is that it did not finish.
 func runTests(t *testing.T, program, pkg string, args ...string) (out string, failed bool, err error) {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = filepath.Join(root, strings.TrimPrefix(pkg, race))
@@ -72,7 +72,7 @@ func runTests(t *testing.T, program, pkg string, args ...string) (out string, fa
 	return string(output), err != nil, nil
 }
 
-// What of a mutant is not found, for whatever reason, is an error that says it.
+// If a mutant is not found, for whatever reason, the error says why.
 func TestAMutantThatIsNotFoundIsAnError(t *testing.T) {
 	needGo(t)
 	const file, right = "internal/quorum/quorum.go", "return n/2 + 1"

@@ -14,15 +14,15 @@ import (
 type mutant struct {
 	name    string
 	breaks  string             // the rule
-	edits   []edit             // that make the mistake
-	setting func(*sim.Profile) // or what is set wrongly in the simulation; nil: nothing
-	model   model.Mutant       // the same in the exhaustive model; 0: it is not there
-	fencing fencing.Mistake    // or in that of the fencing tokens
+	edits   []edit             // edits that make the mistake
+	setting func(*sim.Profile) // or a wrong setting of the simulation; may be nil
+	model   model.Mutant       // the same mistake in the exhaustive model; 0: none
+	fencing fencing.Mistake    // or in the model of fencing tokens
 	foundBy finder             // what has to find it: a simulation or a goTest
-	also    simulation         // what has to find it beside a goTest; no profile: nothing
+	also    simulation         // a simulation that has to find it, too; no profile: none
 }
 
-// simulated is the simulation that finds the mutant; false: none does.
+// simulated returns the simulation that finds the mutant, if one does.
 func (m *mutant) simulated() (s simulation, ok bool) {
 	if s, ok := m.foundBy.(simulation); ok {
 		return s, true
@@ -30,10 +30,10 @@ func (m *mutant) simulated() (s simulation, ok bool) {
 	return m.also, m.also.profile != ""
 }
 
-// mutants is every mistake (docs/project/verification.md says how they are used).
+// mutants lists every mistake (docs/project/verification.md says how they are used).
 var mutants = slices.Concat(general, ofTheGuard, ofTheWaiting, ofReadersThatWait, ofReleases, ofListeners, ofConnections)
 
-// general are those that the simulation finds, or could.
+// general are mistakes that the simulation finds, or could find.
 var general = []mutant{
 	{
 		name:    "quorum of N/2",
@@ -144,7 +144,7 @@ var general = []mutant{
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},
-	// The simulation has not come across it in 60 seeds.
+	// The simulation has not found it in 60 seeds.
 	{
 		name:    "raise without the compare-and-set",
 		breaks:  "S8: a fence is raised only from what it gave",
@@ -158,8 +158,8 @@ var general = []mutant{
 		setting: func(p *sim.Profile) { p.Unfenced = true },
 		foundBy: simulation{"updates", history.Update, 10},
 	},
-	// Where a quarantined master does not count, counting a re-set one is harmless
-	// (docs/project/verification.md): histories do not show it.
+	// Histories do not show this: while quarantined masters do not count, counting a re-set
+	// master is harmless (docs/project/verification.md).
 	{
 		name:    "extension that counts re-set masters",
 		breaks:  "S6: an extension counts only masters that still held the key",

@@ -1,6 +1,6 @@
 package mutants
 
-// ofConnections are mistakes about how masters are dialled, and what is said of them.
+// ofConnections are mistakes about how masters are dialled, and what is reported about them.
 var ofConnections = []mutant{
 	{
 		name:    "a certificate that is compared with no name",

@@ -2,7 +2,7 @@ package mutants
 
 import "github.com/redquorum/redquorum/test/proof/history"
 
-// ofTheGuard are mistakes about who may vote. Histories show few of them: they take
+// ofTheGuard are mistakes about which masters may vote. Histories show few of them: they need
 // operators, replicas and clocks that the simulation does not have.
 var ofTheGuard = []mutant{
 	{
@@ -275,7 +275,7 @@ var ofTheGuard = []mutant{
 		edits:   []edit{{"internal/guard/facts.go", "a.restoredTo(m) {", "false {"}},
 		foundBy: goTest{"./internal/guard", "TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook"},
 	},
-	// Lists of different lengths, and a MaxTTL that is shortened.
+	// Clients have lists of different lengths, or MaxTTL is shortened.
 	{
 		name:    "votes beside a quorum of another number",
 		breaks:  "guard: nobody votes where clients of another number of masters may have a quorum",

@@ -2,7 +2,7 @@ package mutants
 
 import "github.com/redquorum/redquorum/test/proof/history"
 
-// ofListeners are mistakes about who waits for whom: code of users, clocks and mutexes.
+// ofListeners are mistakes about what may wait for code of users, clocks and mutexes.
 var ofListeners = []mutant{
 	{
 		name:   "a hold by a reading of the clock from before the trace",

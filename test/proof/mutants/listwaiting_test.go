@@ -1,7 +1,7 @@
 package mutants
 
-// ofTheWaiting are mistakes about those who wait, clocks that are set meanwhile, and
-// what is told. No history shows them: they cost progress, fairness, or secrets.
+// ofTheWaiting are mistakes about waiters, clocks that are stepped while they wait, and
+// reports. No history shows them: they cost progress, fairness or secrets.
 var ofTheWaiting = []mutant{
 	{
 		name:    "a step back that hides a later one forward",

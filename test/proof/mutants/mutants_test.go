@@ -28,24 +28,21 @@ func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	flag.Parse()
-	// Each script is executed in an interpreter of its own, which is garbage
-	// at once.
+	// Scripts make much garbage; it is collected less often.
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
 
 // A finder has to find a mutant.
 type finder interface {
-	// tests are the tests that find it: a package, and the directory from where it
-	// is named.
+	// tests names the package whose tests find it, and the directory from which it is named.
 	tests() (dir, pkg string)
-	// find returns the mutant's cells of the table; the error is why it is not found.
-	// clean is the program of these tests with the library as it is.
+	// find returns the mutant's cells of the table; the error is why it is not found. clean is
+	// the program of these tests, built from the unchanged library.
 	find(t *testing.T, m *mutant, clean string) (cells string, err error)
 }
 
-// Each mutant is found by what the list names; and the same finds nothing in the
-// library as it is.
+// The finder that the list names finds each mutant, and finds nothing in the unchanged library.
 func TestEachMutantIsFound(t *testing.T) {
 	needGo(t)
 	began := time.Now()
@@ -128,7 +125,7 @@ func needGo(t *testing.T) {
 	}
 }
 
-// explore is within how many states a model finds the mistake.
+// explore returns within how many states a model finds the mistake.
 func explore(t *testing.T, of search.Suite, mistake string) int {
 	t.Helper()
 	for _, c := range of.Mistakes {
@@ -148,8 +145,8 @@ func explore(t *testing.T, of search.Suite, mistake string) int {
 	return 0
 }
 
-// The edits follow the source: whoever changes a line that a mutant changes, be it a
-// comment, learns it here within a second.
+// The edits must follow the source. After a change of a line that a mutant edits, even of a
+// comment, this test fails within a second.
 func TestTheEditsOfAllMutantsApply(t *testing.T) {
 	for i := range mutants {
 		if _, err := apply(root, mutants[i].edits); err != nil {

@@ -11,12 +11,12 @@ import (
 
 var room = flag.String("room", "", "the room below internal whose mutants TestWhoFindsTheMutantsOfARoom tries, or redlock")
 
-// TestWhoFindsTheMutantsOfARoom is make mutants: it runs all tests of a room, and then all
-// of redlock, with each mutant that edits the room, and prints the first test of each that
-// fails. It judges nothing: it shows what a test is worth that is to go.
+// TestWhoFindsTheMutantsOfARoom is what make mutants runs. For each mutant that edits a room it
+// runs the tests of the room, then those of redlock, and prints the first test of each that
+// fails. It judges nothing: it shows what a test is worth before you remove it.
 func TestWhoFindsTheMutantsOfARoom(t *testing.T) {
 	if *room == "" {
-		return // it takes minutes, and is asked for by name
+		return // it takes minutes, so it runs only on request
 	}
 	needGo(t)
 	packages := []string{"./redlock"}
@@ -48,7 +48,7 @@ const survives = "–"
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// firstFinder is the first test of a package that fails with these edits.
+// firstFinder returns the first test of a package that fails with these edits.
 func firstFinder(t *testing.T, pkg string, edits []edit) string {
 	t.Helper()
 	program, err := build(t, root, pkg, edits)

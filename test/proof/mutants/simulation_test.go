@@ -26,7 +26,7 @@ type simulation struct {
 	budget  uint64 // seeds
 }
 
-// The simulation runs in the tests of this very package, built with the edits.
+// tests names this very package: TestSearch runs the simulation, built with the edits.
 func (s simulation) tests() (dir, pkg string) { return ".", "." }
 
 func (s simulation) find(t *testing.T, m *mutant, clean string) (cells string, err error) {
@@ -47,7 +47,7 @@ func (s simulation) find(t *testing.T, m *mutant, clean string) (cells string, e
 	return fmt.Sprintf("%s | %s | %d | %d", s.profile, s.kind, found.Seeds, s.budget), nil
 }
 
-// A discovery is what a search has come to.
+// A discovery is the result of a search.
 type discovery struct {
 	Seeds     uint64 // how many it took; 0: the budget was not enough
 	Violation string
@@ -80,7 +80,7 @@ func checkClean(t *testing.T, clean, profile string, budget uint64) {
 	}
 }
 
-// What TestSearch is to do, which the tests of another process say.
+// These flags say what TestSearch is to do; tests in another process set them.
 var (
 	resultFile   = flag.String("result", "", "where TestSearch writes what it has found")
 	mutantName   = flag.String("mutant", "", "of which it looks for the violation")
@@ -113,8 +113,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// search runs seeds until one of them leads to a violation of the kind (of any,
-// where there is none), on all processors.
+// search runs seeds on all processors, until one of them causes a violation of the kind, or any
+// violation if there is no kind.
 func (s simulation) search(t *testing.T, setting func(*sim.Profile)) (found discovery) {
 	var next atomic.Uint64
 	var mu sync.Mutex // guards found
@@ -152,7 +152,7 @@ func (s simulation) search(t *testing.T, setting func(*sim.Profile)) (found disc
 	return found
 }
 
-// removePictures removes what nobody looks at: these violations are wanted.
+// removePictures removes the pictures of expected violations.
 func removePictures(found []history.Violation) {
 	for _, v := range found {
 		if v.File != "" {

@@ -7,11 +7,10 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// The mistake "a reused tally that takes a late reply": a client has one tally,
-// which its next attempt uses again at once, while replies to the one before are
-// still on their way.
+// The mistake "a reused tally that takes a late reply": a client has one tally. Its next
+// attempt reuses it at once, while replies to the one before are still under way.
 
-// latest is the question that each client has asked last, of those that count votes.
+// latest is the last question of each client that counts votes.
 var latest struct {
 	sync.Mutex
 	of map[*Config]*Round

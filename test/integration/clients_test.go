@@ -11,17 +11,17 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// closeBound is more than Close may take: the masters' timeout, and the
-// validity of locks whose Do runs on.
+// closeBound is more than Close may take: the command timeout, plus the validity of locks whose Do
+// still runs.
 const closeBound = 5 * time.Second
 
-// patience is how long most clients wait for one master. The library's own 50 to
-// 250 ms are for masters of a fleet; those of a test share one machine with each
-// other, with the race detector and with whatever else runs there.
+// patience is how long most clients wait for one master. The library's own 50 to 250 ms are for
+// masters of a fleet. The masters of a test share one machine with each other, with the race
+// detector and with whatever else runs there.
 const patience = 5 * time.Second
 
-// reconnectSoon keeps clients from resting between attempts to find a master
-// that the tests start again.
+// reconnectSoon keeps the pauses between dials short, so that clients soon find a master that a
+// test starts again.
 func reconnectSoon() redlock.Option {
 	return redlock.WithPool(pool.WithBackoff(time.Millisecond, 20*time.Millisecond))
 }
@@ -32,8 +32,7 @@ func (m *masters) open(opts ...redlock.Option) *redlock.Client {
 	return m.awaitAll(m.openCold(append(m.level(), opts...)...))
 }
 
-// openBrisk makes one with the library's own timeouts, for tests in which they
-// play a part.
+// openBrisk makes one with the library's own timeouts, for tests that depend on them.
 func (m *masters) openBrisk(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
 	return m.awaitAll(openURLs(m.t, m.urls, append(m.level(), opts...)...))
@@ -61,8 +60,8 @@ func (m *masters) openCold(opts ...redlock.Option) *redlock.Client {
 	return openURLs(m.t, m.urls, append([]redlock.Option{redlock.WithPool(pool.WithCommandTimeout(patience))}, opts...)...)
 }
 
-// openURLs makes a client that the test closes at its end at the latest. It
-// believes every master, unless the options say otherwise.
+// openURLs makes a client without a guard, unless the options say otherwise. The test closes it at
+// its end at the latest.
 func openURLs(t *testing.T, urls []string, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
 	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithGuard(redlock.GuardOff)}, opts...)...)
@@ -119,8 +118,8 @@ func mustTry(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOp
 	return l
 }
 
-// mustLock acquires a free lock for a client that waits for masters as briefly as the library does: on a busy
-// machine they are late now and then.
+// mustLock acquires a free lock for a client with the library's own timeouts. It waits, because on
+// a busy machine masters are late now and then.
 func mustLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
 	t.Helper()
 	l, err := c.Lock(context.Background(), key, opts...)

@@ -23,7 +23,7 @@ const (
 type contained struct {
 	masters
 	*container.Cluster
-	away         []int // masters to which something is done
+	away         []int // masters with a fault
 	holder, next *redlock.Client
 }
 
@@ -64,9 +64,9 @@ func (c *contained) does(f func(which ...int) error, which ...int) {
 	}
 }
 
-// Masters are killed, paused and taken off their network while a lock is held on them and
-// others want it. The same holds as on processes: two of five are not missed, three cost the
-// lock and nobody gets it beside its holder.
+// Masters are killed, paused and taken off their network while a lock is held on them and others
+// want it. As on processes, all goes on without two of five. Without three the lock is lost, and
+// nobody gets it beside its holder.
 func TestMastersInContainersAreKilledPausedAndCutOffInTheMiddleOfALock(t *testing.T) {
 	t.Parallel()
 	c := startContained(t)
@@ -102,8 +102,8 @@ func TestMastersInContainersAreKilledPausedAndCutOffInTheMiddleOfALock(t *testin
 	}
 }
 
-// isNotMissed asks for two TTLs that the lock is kept and refused to others, and that other
-// locks are had as with all masters.
+// isNotMissed checks for two TTLs that the lock is kept and refused to others, and that other
+// locks are acquired as with all masters.
 func (c *contained) isNotMissed(l *redlock.Lock) {
 	c.t.Helper()
 	for began := time.Now(); time.Since(began) < 2*containedTTL; {
@@ -121,8 +121,8 @@ func (c *contained) isNotMissed(l *redlock.Lock) {
 	}
 }
 
-// isRefused asks, until the lock is lost, that nobody gets one without a quorum, and who is
-// to blame.
+// isRefused checks, until the lock is lost, that nobody gets a lock without a quorum, and that
+// errors name all masters that are away.
 func (c *contained) isRefused(l *redlock.Lock) {
 	c.t.Helper()
 	lost := false
@@ -132,7 +132,7 @@ func (c *contained) isRefused(l *redlock.Lock) {
 			lost = true
 		default:
 		}
-		// Of a key that no attempt before has left on a minority.
+		// Each attempt has a new key: one before may have left its key on a minority.
 		_, err := c.next.TryLock(context.Background(), fmt.Sprint("free:", n))
 		wantExactly(c.t, "TryLock without a quorum", err, redlock.ErrNoQuorum)
 		if failed, ok := errors.AsType[*redlock.QuorumError](err); ok && failed.Nodes.Len() < len(c.away) {
@@ -146,7 +146,7 @@ func (c *contained) isRefused(l *redlock.Lock) {
 	wantExactly(c.t, "the end of the lock", context.Cause(l.Context()), redlock.ErrLost)
 }
 
-// comesNext has the other client wait for the lock, ends it, and asks that the other has it
+// comesNext makes the other client wait for the lock, and ends the lock. The other must get it
 // then and not before, with a higher token.
 func (c *contained) comesNext(l *redlock.Lock, end func()) {
 	c.t.Helper()
@@ -167,7 +167,8 @@ func (c *contained) comesNext(l *redlock.Lock, end func()) {
 	mustUnlock(c.t, next)
 }
 
-// waitsFor waits for a lock as long as a fleet may need to recover; nil: in vain.
+// waitsFor waits for a lock as long as a fleet may need to recover. It returns nil if that is too
+// short.
 func (c *contained) waitsFor(client *redlock.Client, key string) *redlock.Lock {
 	ctx, cancel := context.WithTimeout(context.Background(), settleBound)
 	defer cancel()
@@ -179,8 +180,8 @@ func (c *contained) waitsFor(client *redlock.Client, key string) *redlock.Lock {
 	return l
 }
 
-// leavesNothing waits for a TTL at the most until no master has anything of a lock: a key may
-// stay that long where its release did not come in.
+// leavesNothing waits for at most a TTL until no master has a key of a lock: a key may stay that
+// long where its release did not arrive.
 func (c *contained) leavesNothing() {
 	c.t.Helper()
 	var left []string

@@ -1,14 +1,14 @@
-// Package integration holds tests of the whole library on real masters, and nothing
-// else: redis-server processes that are killed, frozen and restarted; one test does so to
-// masters in containers, where a Docker engine answers. Package faults does so under load.
+// Package integration tests the whole library on real masters: redis-server processes that are
+// killed, frozen and restarted. One test does so to masters in containers, if a Docker engine
+// answers. Package faults does so under load.
 //
-// It is a module of its own. So what it needs is no dependency of the library:
-// dockertest, and another Redlock client to meet on the same keys.
+// It is a module of its own, so that what it needs is no dependency of the library: dockertest,
+// and another Redlock client to meet on the same keys.
 //
-// Every test starts masters of its own and, at its end, asks whether anything
-// was left behind: a key, a goroutine, a client that still works.
+// Every test starts masters of its own and checks at its end that nothing is left behind: a key, a
+// goroutine, a client that still works.
 //
-// The variables that it heeds:
+// Environment variables:
 //
 //	REDIS_SERVER              the redis-server to start (the one on the PATH)
 //	REDQUORUM_REQUIRE_REDIS   1: to have none is a failure, not a reason to skip

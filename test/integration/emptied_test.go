@@ -17,7 +17,7 @@ import (
 // is held.
 const emptiedTTL = 4 * time.Second
 
-// All masters lose everything while clients live. These remember the fleet, and no client takes
+// All masters lose everything while clients live on. The clients remember the fleet, so none takes
 // it for new.
 func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func (p *processes) known() bool {
 	return true
 }
 
-// Two masters evict a lock, and their policy is mended while it is held.
+// Two masters evict a lock, and their policy is corrected while the lock is held.
 func TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * settleBound // nobody waits for it
@@ -109,7 +109,7 @@ func TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended(t *testing.
 			for i := range 2 {
 				p.do(i, "CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
 				p.do(i, "CONFIG", "SET", "maxmemory", "1")
-				for err := error(nil); err == nil; { // which evicts what can be; the last one is refused
+				for err := error(nil); err == nil; { // this evicts what it can; the last one is refused
 					_, err = p.command(i, "SET", "other", "1", "XX")
 				}
 			}
@@ -132,7 +132,7 @@ func TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended(t *testing.
 	}
 }
 
-// A master is emptied, and somebody puts its marker back while it runs.
+// A master is emptied, and somebody restores its marker while it runs.
 func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
@@ -143,7 +143,7 @@ func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 			l := p.onTwo(first, emptiedTTL)
 			dump := p.do(0, "DUMP", guard.Key)
 			p.do(0, "FLUSHALL")
-			if other, err := second.TryLock(context.Background(), "other"); err == nil { // by which it sees that now
+			if other, err := second.TryLock(context.Background(), "other"); err == nil { // so that it notices now
 				mustUnlock(t, other)
 			}
 			eventually(t, "somebody has seen it without a marker", func() bool {

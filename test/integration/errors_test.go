@@ -23,8 +23,8 @@ var sentinels = []error{
 	context.DeadlineExceeded,
 }
 
-// wantExactly asks of an error that it match the sentinels named and none of
-// the others, and that its text be one line.
+// wantExactly checks that an error matches the named sentinels and no others, and that its text is
+// one line.
 func wantExactly(t testing.TB, what string, err error, want ...error) {
 	t.Helper()
 	if err == nil {
@@ -51,7 +51,7 @@ func matchesExactly(err error, want ...error) bool {
 	return err != nil
 }
 
-// quorumError is the part of an error that says what every master answered.
+// quorumError returns the part of an error that says what every master answered.
 func quorumError(t testing.TB, err error) *redlock.QuorumError {
 	t.Helper()
 	q, ok := errors.AsType[*redlock.QuorumError](err)
@@ -61,8 +61,8 @@ func quorumError(t testing.TB, err error) *redlock.QuorumError {
 	return q
 }
 
-// causes are the masters' parts in an error, by the address of the master. A
-// part may match neither a sentinel nor a context's error.
+// causes returns the masters' parts of an error, by the address of the master. A part must match
+// no sentinel and no context's error.
 func causes(t testing.TB, err error) map[string]error {
 	t.Helper()
 	byMaster := make(map[string]error)

@@ -8,8 +8,8 @@ import (
 
 const fencePrefix = "redquorum:fence:1:"
 
-// dropFences deletes what outlives fenced locks, when the clients that are opened
-// later are closed.
+// dropFences deletes what outlives fenced locks. It does so after clients that are opened later
+// have been closed.
 func (p *processes) dropFences() {
 	p.t.Cleanup(func() {
 		p.each(func(i int) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// wantForbidden fails unless the error is that no quorum may vote, and names the command.
+// wantForbidden fails unless the error says that no quorum may vote, and names the command.
 func wantForbidden(t *testing.T, what, command string, err error) {
 	t.Helper()
 	wantExactly(t, what, err, redlock.ErrNoQuorum)
@@ -24,8 +24,8 @@ func wantForbidden(t *testing.T, what, command string, err error) {
 	}
 }
 
-// A master whose user may acquire and not renew or release would keep each lock until it
-// expires. It is found out before the first lock.
+// A master whose user may acquire and not renew or release would keep each lock until it expires.
+// The client notices that before the first lock.
 func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, redistest.ACL)
@@ -37,8 +37,8 @@ func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 		_, err := c.TryLock(context.Background(), "lock")
 		wantForbidden(t, "TryLock", command, err)
 		awaitStanding(t, c, guard.Forbidden, 0)
-		wantForbidden(t, "Ready", command, c.Ready(context.Background())) // which does not wait
-		// Nor does the lock stay that has gone out before the judgement.
+		wantForbidden(t, "Ready", command, c.Ready(context.Background())) // Ready does not wait
+		// A lock that was sent before the judgement does not stay either.
 		_ = c.Close()
 		if holder, err := p.command(0, "GET", "lock"); holder != nil || err != nil {
 			t.Errorf("without %s the master has a lock left: %s, %v", command, holder, err)
@@ -48,7 +48,7 @@ func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 	}
 }
 
-// What only some sorts of locks need takes the vote on these alone.
+// A permission that only some kinds of locks need costs the vote on these kinds alone.
 func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, redistest.ACL)
@@ -70,10 +70,10 @@ func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T)
 		use := uses[slices.IndexFunc(uses, func(u acl.Use) bool { return u.Name == test.use })]
 		for _, command := range use.Commands {
 			if strings.Contains(permitted(acl.Locks, acl.Guard)+" ", "+"+command+" ") {
-				continue // without them nothing votes
+				continue // without them no master votes
 			}
 			if name == "a fence" && command == "mget" {
-				continue // for many locks at once; each goes alone without it
+				continue // only batches need it; without it each lock goes alone
 			}
 			p.do(0, "ACL", "SETUSER", "locker", "-"+command)
 			c := p.guarded()
@@ -82,7 +82,7 @@ func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T)
 			_, err := test.try(c)
 			wantForbidden(t, name, command, err)
 			p.do(0, "ACL", "SETUSER", "locker", "+"+command)
-			p.do(0, "DEL", "lock", "lock:1", "lock:2") // what a command that is missing cannot release
+			p.do(0, "DEL", "lock", "lock:1", "lock:2") // the missing command could not release these
 			l, err := test.try(p.guarded())
 			if err != nil {
 				t.Fatal(err)
@@ -118,5 +118,5 @@ func TestNothingIsSetForAUserWhoMayNotReadKeys(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// That nothing is left is looked for after each test.
+	// The end of each test checks that nothing is left.
 }

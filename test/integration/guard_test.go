@@ -15,16 +15,15 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// briefMaxTTL makes the quarantine of a test short: it and an eighth of a second
-// more.
+// briefMaxTTL makes the quarantine of a test short: it is an eighth of a second longer.
 const briefMaxTTL = 1500 * time.Millisecond
 
 func quarantine() time.Duration {
 	return guard.Config{Level: guard.Standard, MaxTTL: briefMaxTTL, Masters: five}.Quarantine()
 }
 
-// guarded makes a client of a fleet with a short quarantine, whose attempts that
-// find no quorum are the last. It is patient, as far as the validity allows.
+// guarded makes a client of a fleet with a short quarantine. Its calls end at the first attempt
+// without a quorum. It waits for a master for as long as the validity allows.
 func (m *masters) guarded(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
 	return openURLs(m.t, m.urls, append([]redlock.Option{
@@ -33,7 +32,7 @@ func (m *masters) guarded(opts ...redlock.Option) *redlock.Client {
 	}, opts...)...)
 }
 
-// standing is why a master may not vote; "": it may.
+// standing returns why a master may not vote, or "".
 func standing(c *redlock.Client, i int) guard.Cause {
 	r := c.Masters()[i]
 	if r.Votes {
@@ -52,7 +51,7 @@ func awaitStanding(t *testing.T, c *redlock.Client, cause guard.Cause, which ...
 
 const votes = guard.Cause("")
 
-// awaitWhy waits until a master abstains for this cause, and asks of the reason that it say so.
+// awaitWhy waits until a master abstains for this cause, and checks the text of the reason.
 func awaitWhy(t *testing.T, c *redlock.Client, i int, cause guard.Cause, text string) {
 	t.Helper()
 	awaitStanding(t, c, cause, i)
@@ -61,7 +60,7 @@ func awaitWhy(t *testing.T, c *redlock.Client, i int, cause guard.Cause, text st
 	}
 }
 
-// at makes a client of a fleet of this level, with a longest TTL that is every lock's.
+// at makes a client with this guard level. The TTL is that of its locks, and its MaxTTL.
 func (m *masters) at(level redlock.GuardLevel, ttl time.Duration) *redlock.Client {
 	m.t.Helper()
 	return m.guarded(redlock.WithGuard(level), redlock.WithMaxTTL(ttl), redlock.WithTTL(ttl))
@@ -82,7 +81,7 @@ func (m *masters) rivals(level redlock.GuardLevel, ttl time.Duration) (first, se
 	return first, second
 }
 
-// onTwo is a lock that the first two of three masters have, and the third has not.
+// onTwo takes a lock that the first two of three masters have, and the third has not.
 func (m *masters) onTwo(c *redlock.Client, lease time.Duration) *redlock.Lock {
 	m.t.Helper()
 	m.foreign("key", strangersToken, 2)
@@ -94,7 +93,7 @@ func (m *masters) onTwo(c *redlock.Client, lease time.Duration) *redlock.Lock {
 	return l
 }
 
-// notBeside fails if a client gets a lock now that is held.
+// notBeside fails if a client gets the lock now while it is held.
 func notBeside(t *testing.T, l *redlock.Lock, others ...*redlock.Client) {
 	t.Helper()
 	for _, c := range others {
@@ -104,11 +103,11 @@ func notBeside(t *testing.T, l *redlock.Lock, others ...*redlock.Client) {
 	}
 }
 
-// levels are those of the guard at which a fleet has a quarantine.
+// levels are the levels of the guard at which masters have a quarantine.
 var levels = []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict}
 
-// ready waits until all masters vote. Client.Ready is content with a quorum, and
-// what a test does to one master may then meet a fleet that is not declared yet.
+// ready waits until all masters vote. Client.Ready waits for a quorum only: then a fault of the
+// test may meet a fleet that is not declared yet.
 func ready(t *testing.T, c *redlock.Client) {
 	t.Helper()
 	eventually(t, "all masters vote", func() bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Some of their connections break meanwhile: then a token may be used up without anybody
-// who holds. What is left of it expires.
+// Some adopters' connections break. Then a token may be used up although nobody holds the lock,
+// and its keys expire.
 func TestOfSeveralAdoptersOfATokenAtMostOneHolds(t *testing.T) {
 	t.Parallel()
 	p := startProcesses(t, five)
@@ -34,7 +34,7 @@ func TestOfSeveralAdoptersOfATokenAtMostOneHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			held := 0
 			for range 20 {
-				for _, c := range slices.Concat(adopters, []*redlock.Client{giver, third}) { // after what was cut
+				for _, c := range slices.Concat(adopters, []*redlock.Client{giver, third}) { // some were cut
 					ready(t, c)
 				}
 				l := mustTry(t, giver, "lock", redlock.WithTTL(ttl))

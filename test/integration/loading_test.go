@@ -12,14 +12,14 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// startSlowToLoad starts masters that need a second or so to read their files
-// when they are started again, and answer LOADING meanwhile. Redis looks after
-// its clients after every 1,024 commands that it has read.
+// startSlowToLoad starts masters that need a second or so to read their files when they are
+// started again, and answer LOADING meanwhile. Redis serves its clients after every 1,024 commands
+// that it has read.
 func startSlowToLoad(t *testing.T) *processes {
 	t.Helper()
 	cfg, ballast, times := redistest.Config{AppendOnly: redistest.AppendAlways}, "", 0
 	if redistest.Missing(redistest.LoadDelay) == nil {
-		cfg.Args = []string{"--key-load-delay", "150"} // microseconds a command
+		cfg.Args = []string{"--key-load-delay", "150"} // microseconds per command
 		ballast, times = `for n = 1, 6000 do redis.call('INCR', KEYS[1]) end redis.call('DEL', KEYS[1])`, 1
 	} else { // commands that take as long by themselves
 		ballast, times = `for n = 1, 400 do redis.call('RPUSH', KEYS[1], n * 7919 % 400) end
@@ -67,8 +67,9 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 	}
 }
 
-// Masters were killed while a lock was held, and are reading their files, which have the key, when the client
-// finds them again. LOADING is no vote, and named. The release outlasts these answers.
+// Masters are killed while a lock is held. The client finds them again while they read their
+// files, which have the key. LOADING is no vote, and the error names it. The release is repeated
+// until they have loaded.
 func TestMastersThatAreLoadingDoNotVoteAndReleasesOutlastThat(t *testing.T) {
 	t.Parallel()
 	p := startSlowToLoad(t)

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ranMasters is for the closing line: the run itself cannot know before its end which tests
-// were chosen.
+// ranMasters is for the closing line: only the end of a run shows whether a chosen test used
+// masters.
 var ranMasters atomic.Bool
 
 func closingLine() string {

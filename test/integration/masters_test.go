@@ -16,19 +16,18 @@ import (
 
 const five = 5 // masters of most tests
 
-// longTTL is a TTL that no test waits for: a key that is gone earlier was
-// released or rolled back.
+// longTTL is a TTL that no test waits for: a key that is gone earlier was released or rolled back.
 const longTTL = time.Minute
 
-// strangersToken is that of a lock which another has put onto masters.
+// strangersToken is the token of another's lock on the masters.
 const strangersToken = "stranger"
 
-// lateBound is how late what a closed client has sent may be executed: far less
-// than the TTL of a lock that is forgotten.
+// lateBound is how late a master may execute what a closed client has sent. It is far less than
+// the TTL of a lock that is forgotten.
 const lateBound = time.Second
 
-// masters is what the tests ask of a number of Redis servers beside the
-// library, be they processes or containers.
+// masters are Redis servers, in processes or containers, that tests also reach without the
+// library.
 type masters struct {
 	trusting bool // clients believe every master: the test restarts or empties them
 	t        *testing.T
@@ -39,7 +38,7 @@ type masters struct {
 	answers func(i int) bool
 }
 
-// do is a command that must succeed.
+// do sends a command that must succeed.
 func (m *masters) do(i int, cmd string, args ...any) any {
 	m.t.Helper()
 	reply, err := m.command(i, cmd, args...)
@@ -58,7 +57,7 @@ func (m *masters) each(f func(i int)) {
 	}
 }
 
-// value is what stands at a key, "" if nothing does.
+// value returns the string at a key, or "" if there is none.
 func (m *masters) value(i int, key string) string {
 	m.t.Helper()
 	value, err := redis.String(m.command(i, "GET", key))
@@ -68,7 +67,7 @@ func (m *masters) value(i int, key string) string {
 	return value
 }
 
-// pttl is the TTL of a key in milliseconds; -2: there is no such key.
+// pttl returns the TTL of a key in milliseconds; -2: there is no such key.
 func (m *masters) pttl(i int, key string) int64 {
 	m.t.Helper()
 	ms, err := redis.Int64(m.command(i, "PTTL", key))
@@ -90,8 +89,7 @@ func (m *masters) holders(key, value string) int {
 	return n
 }
 
-// wantFree waits until no master that answers has the key: what is released or
-// rolled back may still be on its way.
+// wantFree waits until no master that answers has the key: a release may still be under way.
 func (m *masters) wantFree(key string) {
 	m.t.Helper()
 	eventually(m.t, "the key "+key+" is gone from all masters", func() bool { return m.free(key) })
@@ -104,7 +102,7 @@ func (m *masters) free(key string) bool {
 	return free
 }
 
-// keys is all that a master holds but its marker, with the values of strings, for messages.
+// keys returns all keys of a master except its marker, with the values of strings, for messages.
 func (m *masters) keys(i int) []string {
 	m.t.Helper()
 	names, err := redis.Strings(m.command(i, "KEYS", "*"))
@@ -120,9 +118,9 @@ func (m *masters) keys(i int) []string {
 	return names
 }
 
-// wantNoKeys is the last question of every test: masters that answer hold nothing any
-// more. The client is closed by then, so nothing that it sent can be more than a moment
-// late. TTLs are not awaited, so a key that stays is seen.
+// wantNoKeys is the last check of every test: no master that answers has a key. The client is
+// closed by then, so what it has sent is at most a moment late. No TTL is awaited, so a key that
+// stays is seen.
 func (m *masters) wantNoKeys() {
 	m.t.Helper()
 	if m.t.Failed() {
@@ -143,8 +141,8 @@ func (m *masters) wantNoKeys() {
 	m.t.Errorf("left behind: %v", left)
 }
 
-// calls is how often a master has executed a command, in scripts too, since it
-// started or CONFIG RESETSTAT.
+// calls returns how often a master has executed a command, in scripts too, since it started or
+// CONFIG RESETSTAT.
 func (m *masters) calls(i int, cmd string) int {
 	m.t.Helper()
 	info, err := redis.String(m.command(i, "INFO", "commandstats"))

@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// All masters come to use more memory than they may. What is held is renewed for several
-// TTLs, also over new connections; nothing new is granted.
+// All masters use more memory than they may. Held locks are renewed for several TTLs, also over
+// new connections. Nothing new is granted.
 func TestMastersWhoseMemoryIsFullKeepWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second

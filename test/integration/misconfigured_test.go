@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// What must never show in an error.
+// Passwords must never show in an error.
 const (
 	rightPassword = "correct-horse"
 	wrongPassword = "battery-staple"
@@ -30,15 +30,15 @@ type mistake struct {
 	// url turns the URL of a master that does not fit into the client's.
 	url  func(u *url.URL)
 	opts []redlock.Option
-	// What the error has to say, any of it; nil: anything.
+	// says are texts of which the error must have one; nil: none is needed.
 	says []string
-	// guess: it says so as a hint. The master might as well be starting.
+	// guess: the error only hints at it, because the master might as well be starting.
 	guess bool
 }
 
-// wrongPasswordSays is by what a server refuses a password; without ACL it has no
-// word for that, but says the following, to more than the password if a user is
-// named.
+// wrongPasswordSays returns the text with which a server refuses a password. Servers without ACL
+// have no code for that. They answer withoutACL, which may be about more than the password if a
+// user is named.
 func wrongPasswordSays(withoutACL string) []string {
 	if redistest.Missing(redistest.ACL) != nil {
 		return []string{withoutACL}
@@ -116,16 +116,15 @@ func mistakes(t *testing.T) []mistake {
 			bad:  redistest.Config{TLS: authority, Args: []string{"--tls-auth-clients", "yes"}},
 			good: redistest.Config{TLS: authority},
 			opts: []redlock.Option{redlock.WithPool(pool.WithTLS(withoutCertificate(authority)))},
-			// In TLS 1.3 the handshake is over for the client before the master
-			// has looked; what it says then may be lost with the connection.
+			// In TLS 1.3 the client's handshake ends before the master has looked. Its refusal may
+			// be lost with the connection.
 			says: nil,
 		},
 	}
 }
 
-// Whatever is wrong with two of five: the others carry the lock. With three
-// wrong, the error names each with what is wrong with it, as a configuration
-// error, and without a secret.
+// If two of five masters are misconfigured, the others grant the lock. If three are, the error
+// names each with its mistake, as a configuration error, and without a secret.
 func TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	for _, m := range mistakes(t) {
@@ -182,8 +181,8 @@ func TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-// notNamed says in what an error falls short of naming each of the first three
-// masters, for a configuration error, or a guess at one, that says one of the words.
+// notNamed returns how an error fails to name each of the first three masters for a configuration
+// error, or a guess at one, with one of the texts.
 func notNamed(t *testing.T, p *processes, err error, m mistake) error {
 	t.Helper()
 	for _, secret := range []string{rightPassword, wrongPassword} {

@@ -16,21 +16,21 @@ import (
 	"github.com/redquorum/redquorum/test/integration/internal/peer"
 )
 
-// newFleetBound is how long a newcomer waits: longer than any machine should need. A fleet that
-// was adopted instead, behind a quarantine, is told by its markers.
+// newFleetBound is how long a newcomer waits: longer than any machine should need. The markers
+// show if the fleet was instead adopted, after a quarantine.
 const newFleetBound = 4 * time.Minute
 
 // childVariable turns the test binary into a newcomer.
 const childVariable = "REDQUORUM_INTEGRATION_CHILD"
 
-// An order is what a newcomer is told, on its standard input, whose end ends it.
+// An order is what a newcomer reads from its standard input, whose end ends it.
 type order struct {
 	URLs []string
-	Key  string // of the lock that it shall take
+	Key  string // of the lock that it is to take
 }
 
-// newcomerMain is a program with the library's own settings, but that it waits for masters for
-// longer. It says why it has no lock, or nothing.
+// newcomerMain is a program with the library's own settings, except that it waits longer for
+// masters. It reports why it has no lock, or "".
 func newcomerMain() int {
 	orders, failed := json.NewDecoder(os.Stdin), ""
 	var o order
@@ -55,8 +55,8 @@ func newcomerMain() int {
 	return 0
 }
 
-// Forty processes share two processors, and each is so slow that others look between any two
-// steps of its declaration.
+// Forty processes share two processors. Each is so slow that others look between any two steps of
+// its declaration.
 func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	const processes = 40
 	p := startProcesses(t, five)
@@ -111,8 +111,8 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	}
 }
 
-// starve lets two of the children run at a time, as on two processors, for a moment each and
-// seldom, until stop is called. Masters have all the time they want.
+// starve lets two of the children run at a time, as on two processors, each seldom and for a
+// moment, until stop is called. Masters are not slowed down.
 func starve(children []*peer.Process) (stop func()) {
 	const atOnce, slice, pause = 2, starvedSlice, 60 * time.Millisecond
 	quit, done := make(chan struct{}), make(chan struct{})

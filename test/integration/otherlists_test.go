@@ -13,16 +13,18 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Clients with lists of different lengths, or of different MaxTTLs, on real servers. Each test has a holder, and looks
-// that nobody else is granted its lock for longer than a quarantine of the new settings takes.
+// These tests have clients with lists of different lengths, or with different MaxTTLs, on real
+// servers. Each test has a holder. For longer than a quarantine of the new settings takes, it
+// checks that nobody else is granted the lock.
 
-// patiently is for a busy machine: else holders lose their locks.
+// patiently is a timeout for a busy machine: with a shorter one holders would lose their locks.
 var patiently = pool.WithCommandTimeout(300 * time.Millisecond)
 
-// shared is the MaxTTL of lists that meet: less of it, and holders on a busy machine lose their locks by themselves.
+// shared is the MaxTTL of lists that share masters. With a shorter one, holders on a busy machine
+// would lose their locks without a fault.
 const shared = 2 * time.Second
 
-// of is a client of these masters.
+// of makes a client of these masters.
 func (p *processes) of(level redlock.GuardLevel, maxTTL time.Duration, urls []string, opts ...redlock.Option) *redlock.Client {
 	p.t.Helper()
 	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithGuard(level), redlock.WithMaxTTL(maxTTL), redlock.WithTTL(maxTTL), redlock.WithPool(patiently)}, opts...)...)
@@ -33,7 +35,7 @@ func (p *processes) of(level redlock.GuardLevel, maxTTL time.Duration, urls []st
 	return c
 }
 
-// holds has a client hold the key, if need be after its quarantine.
+// holds makes a client acquire the key, after its quarantine if need be.
 func holds(t *testing.T, c *redlock.Client, opts ...redlock.LockOption) *redlock.Lock {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -50,7 +52,7 @@ func holds(t *testing.T, c *redlock.Client, opts ...redlock.LockOption) *redlock
 	}
 }
 
-// refusedFor tries for so long, and fails for each grant while the lock is held.
+// refusedFor tries to get the lock for d, and fails for each grant while the lock is held.
 func refusedFor(t *testing.T, d time.Duration, l *redlock.Lock, c *redlock.Client) {
 	t.Helper()
 	tries, both := 0, 0
@@ -85,7 +87,8 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorum(t *testing.T) {
 	}
 }
 
-// The masters of the others are out of reach, after they have been heard once.
+// The first master, on which the lock is, leaves the longer list's reach after it has answered
+// once.
 func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
@@ -116,7 +119,7 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *t
 	}
 }
 
-// An operator's init has reached some masters only: the others still say three.
+// An operator's init has reached some masters only: the others' markers still say three.
 func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
@@ -133,8 +136,9 @@ func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
 	}
 }
 
-// A client with a list of one passes by while a master of five is back empty. It declares the master its
-// own when the lack has been known for a second: a client of the fleet has to be back before.
+// A client with a list of one master passes by while a master of five is back empty. It would
+// declare the master its own once the marker is known to be missing for a second. A client of the
+// fleet has to be back before.
 func TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
@@ -145,7 +149,7 @@ func TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet(t *testing.T)
 			mustUnlock(t, holds(t, c))
 			for i := range 2 {
 				n, late := p.passBy(t, c, level, i)
-				for tries := 0; n != "5" && late && tries < 3; tries++ { // a machine that stands still
+				for tries := 0; n != "5" && late && tries < 3; tries++ { // if the machine stood still
 					n, late = p.passBy(t, c, level, i)
 				}
 				if n != "5" {
@@ -156,9 +160,9 @@ func TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet(t *testing.T)
 	}
 }
 
-// passBy restarts a master without its data, and has a client with a list of it alone pass by until it has
-// a marker. It returns the number of masters in that, and whether c had not judged it
-// within half a second.
+// passBy restarts a master without its data. A client whose list is that master alone passes by
+// until there is a marker. passBy returns the number of masters in the marker, and whether c took
+// longer than half a second to judge the master.
 func (p *processes) passBy(t *testing.T, c *redlock.Client, level redlock.GuardLevel, i int) (n string, late bool) {
 	t.Helper()
 	before := c.Masters()[i].RunID
@@ -190,7 +194,7 @@ func TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore(t *testing.T) {
 			if err := c.InitForce(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			for i := range 2 { // which forget it
+			for i := range 2 { // these two forget the lock
 				p.do(i, "DEL", "key")
 			}
 			refusedFor(t, max(time.Second, l.Remaining()-time.Second), l, c)

@@ -19,7 +19,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// locker is masters whose only user has these rules.
+// locker configures masters whose only user has these rules.
 func locker(rules string) redistest.Config {
 	return redistest.Config{
 		ACL:      []string{"user default off", "user locker on >" + rightPassword + " " + rules},
@@ -27,7 +27,7 @@ func locker(rules string) redistest.Config {
 	}
 }
 
-// permitted is the rules of some uses alone.
+// permitted returns the rules of these uses alone.
 func permitted(names ...string) string {
 	var rules []string
 	for _, u := range acl.Uses() {
@@ -47,7 +47,7 @@ func permitted(names ...string) string {
 	return strings.Join(rules, " ")
 }
 
-// refused is what a master has refused to its user for want of permission.
+// refused returns what a master has refused to its user for lack of permission.
 func (m *masters) refused(i int) []any {
 	m.t.Helper()
 	log, err := redis.Values(m.command(i, "ACL", "LOG"))
@@ -66,8 +66,8 @@ func (m *masters) wantNothingRefused() {
 	})
 }
 
-// countedAs is the name by which masters count a command. Those before Redis 7.0 do
-// not tell its subcommands apart.
+// countedAs returns the name under which masters count a command. Before Redis 7.0 they do not
+// tell its subcommands apart.
 func countedAs(name string) string {
 	if redistest.Missing(redistest.SubcommandStats) != nil {
 		name, _, _ = strings.Cut(name, "|")
@@ -75,8 +75,8 @@ func countedAs(name string) string {
 	return name
 }
 
-// permittedCommands are what a user of every sort of lock may do, each by the name
-// by which masters count it.
+// permittedCommands returns the commands that a user of every kind of lock may run, each under the
+// name by which masters count it.
 func permittedCommands() []string {
 	var names []string
 	for _, rule := range acl.Rules("lock*") {
@@ -88,8 +88,7 @@ func permittedCommands() []string {
 	return slices.Compact(names)
 }
 
-// countCommands has every command of the test counted, so that those of the
-// clients can be told from them.
+// countCommands counts every command of the test itself, to tell them from those of the clients.
 func (p *processes) countCommands() (tested map[string]int) {
 	p.t.Helper()
 	tested = make(map[string]int)
@@ -109,8 +108,8 @@ func (p *processes) countCommands() (tested map[string]int) {
 	return tested
 }
 
-// Every sort of lock, at both levels, with and without tokens: nothing is refused,
-// and nothing is permitted that none of them needs.
+// Every kind of lock is used at both levels, with and without tokens. No command is refused, and
+// no permission is left unused.
 func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, redistest.ACL)
@@ -130,8 +129,8 @@ func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
 			everySort(t, p, fenced, fencedOther)
 			raised(t, p, fenced)
 
-			// Connections are replaced, by scripts that the masters have forgotten, a
-			// marker has got an expiry, and the fleet is declared anew.
+			// Connections are replaced, masters have forgotten the scripts, a marker has an
+			// expiry, and the fleet is declared anew.
 			p.each(func(i int) {
 				p.do(i, "EXPIRE", guard.Key, 3600)
 				p.do(i, "SCRIPT", "FLUSH")
@@ -163,7 +162,7 @@ func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
 	}
 }
 
-// everySort has two clients use locks of every sort, alone and against each other.
+// everySort makes two clients use locks of every kind, alone and against each other.
 func everySort(t *testing.T, p *processes, c, other *redlock.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -194,7 +193,7 @@ func everySort(t *testing.T, p *processes, c, other *redlock.Client) {
 	} {
 		mustUnlock(t, try(wait(c)))
 		var wg sync.WaitGroup
-		for n := range 6 { // who meet each other
+		for n := range 6 { // they contend
 			wg.Go(func() {
 				l, err := wait([]*redlock.Client{c, other}[n%2])
 				if err != nil {
@@ -210,13 +209,13 @@ func everySort(t *testing.T, p *processes, c, other *redlock.Client) {
 		wg.Wait()
 	}
 
-	// A writer waits for readers and notes its intent; another one queues up.
+	// A writer waits for readers and notes its intent; another writer queues up.
 	r := try(rw(c).TryRLock(ctx))
 	_, err := rw(other).Lock(ctx, redlock.WithTries(2))
 	wantExactly(t, "Lock beside a reader", err, redlock.ErrTaken)
 	awaitAndUnlock(t, p, other, r)
 
-	// Releases that go out together, of locks for which somebody waits or not.
+	// Releases go out together, of locks with and without waiters.
 	var held []*redlock.Lock
 	for n := range 48 {
 		held = append(held, try(c.TryLock(ctx, fmt.Sprintf("lock:%d", n))))
@@ -246,8 +245,8 @@ func everySort(t *testing.T, p *processes, c, other *redlock.Client) {
 	wg.Wait()
 }
 
-// raised has a token raised: three masters have fences that differ, and every
-// quorum has one of them.
+// raised makes a client raise a token: three masters have fences that differ, and every quorum has
+// one of them.
 func raised(t *testing.T, p *processes, c *redlock.Client) {
 	t.Helper()
 	before := c.Stats().FencingRaises
@@ -260,7 +259,7 @@ func raised(t *testing.T, p *processes, c *redlock.Client) {
 	}
 }
 
-// Each of the library's own keys, and its channels, have to be permitted.
+// Without the permission for any of the library's own keys or channels, something is refused.
 func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
 	t.Parallel()
 	for _, without := range acl.Rules("lock*")[1:] {
@@ -273,7 +272,7 @@ func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
 			p := startConfigured(t, locker(strings.Join(left, " ")), 1)
 			p.dropFences()
 			level := redlock.GuardStrict
-			if without == "~"+guard.Sighting { // which strict has no use for
+			if without == "~"+guard.Sighting { // strict does not use it
 				level = redlock.GuardStandard
 			}
 			c := p.openCold(redlock.WithGuard(level), redlock.WithMaxTTL(time.Second), redlock.WithTTL(time.Second), redlock.WithFencing())
@@ -294,7 +293,7 @@ func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
 	}
 }
 
-// Without the permissions that are only for comfort, locks work all the same.
+// Locks also work without the permissions that are only for comfort.
 func TestWhatOnlyServesComfortMayBeForbidden(t *testing.T) {
 	p := startConfigured(t, locker("~lock* resetchannels -@all +set +get +del +pttl +pexpire +type +getrange +evalsha +eval"), five)
 	exercise(t, p, p.open(redlock.WithTTL(longTTL)))

@@ -14,7 +14,7 @@ import (
 
 const permits = 3
 
-// A permitStorm has clients acquire permits of one semaphore, and writes down who held one when.
+// A permitStorm makes clients acquire permits of one semaphore, and records who held one when.
 type permitStorm struct {
 	p     *processes
 	start time.Time
@@ -29,15 +29,15 @@ type permitHold struct {
 	from, to time.Duration
 }
 
-// A stormClient is a client that is closed under its calls.
+// A stormClient is a client that is closed during its calls.
 type stormClient struct {
 	*redlock.Client
 	mu     sync.Mutex
 	closes time.Duration // when it was about to be closed; 0: it was not
 }
 
-// However calls are cancelled, clients closed, and masters frozen and killed: of three permits no more
-// than three are held at a time.
+// No more than three of three permits are held at a time, even if calls are cancelled, clients
+// closed, and masters frozen and killed.
 func TestAStormAdmitsNoMoreHoldersThanPermits(t *testing.T) {
 	t.Parallel()
 	const clients, callers, lasting = 4, 3, 12 * time.Second
@@ -81,7 +81,7 @@ func TestAStormAdmitsNoMoreHoldersThanPermits(t *testing.T) {
 	}
 }
 
-// live has a client work for a while, and closes it under its calls.
+// live lets a client work for a while, and closes it during its calls.
 func (s *permitStorm) live(ctx context.Context, c *stormClient, callers int) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond+rand.N(3*time.Second))
 	defer cancel()
@@ -101,8 +101,8 @@ func (s *permitStorm) live(ctx context.Context, c *stormClient, callers int) {
 	all.Wait()
 }
 
-// turn acquires a permit, if it gets one, and holds it for a moment, now and then for longer than it
-// is valid without a renewal.
+// turn acquires a permit, if it can, and holds it for a moment. Now and then that is longer than
+// the permit is valid without a renewal.
 func (s *permitStorm) turn(ctx context.Context, c *stormClient) {
 	patience := 2 * time.Second
 	if rand.N(3) == 0 {
@@ -143,7 +143,7 @@ func (s *permitStorm) turn(ctx context.Context, c *stormClient) {
 	_ = l.Unlock(context.WithoutCancel(ctx))
 }
 
-// trouble freezes one master and kills another, again and again. It comes back empty.
+// trouble freezes one master and kills another, again and again. The killed one comes back empty.
 func (s *permitStorm) trouble(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		frozen, killed := i%five, (i+2)%five

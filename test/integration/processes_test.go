@@ -14,8 +14,8 @@ type processes struct {
 	frozen  []bool
 }
 
-// startProcesses starts n plain masters for a test. When it is over, and its
-// clients are closed, nothing may be left on those that can be asked.
+// startProcesses starts n plain masters for a test. At its end, when its clients are closed,
+// masters that answer must have no key left.
 func startProcesses(t *testing.T, n int) *processes {
 	t.Helper()
 	return startConfigured(t, redistest.Config{}, n)
@@ -27,8 +27,7 @@ func startConfigured(t *testing.T, cfg redistest.Config, n int) *processes {
 	return join(t, redistest.Start(t, n, cfg))
 }
 
-// join makes one set of masters out of clusters, which may be configured
-// differently.
+// join makes one set of masters out of clusters, which may be configured differently.
 func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 	t.Helper()
 	ranMasters.Store(true)
@@ -45,8 +44,8 @@ func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 	for _, s := range p.servers {
 		p.urls = append(p.urls, s.URL())
 	}
-	// Cleanups run last come, first served: the clients, which are opened
-	// later, are closed by then, and the servers still run.
+	// Cleanups run in reverse order: the clients are opened later, so they are closed by then, and
+	// the servers still run.
 	t.Cleanup(func() {
 		for i := range p.servers {
 			if p.frozen[i] {

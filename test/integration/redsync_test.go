@@ -30,12 +30,12 @@ func (p *processes) openRedsync() *redsync.Redsync {
 	return redsync.New(pools...)
 }
 
-// theirs is one of redsync's mutexes that tries once.
+// theirs makes a mutex of redsync that tries once.
 func theirs(other *redsync.Redsync, key string, opts ...redsync.Option) *redsync.Mutex {
 	return other.NewMutex(key, append([]redsync.Option{redsync.WithExpiry(longTTL), redsync.WithTries(1)}, opts...)...)
 }
 
-// mustLockTheirs takes it.
+// mustLockTheirs locks a mutex of redsync that is free.
 func mustLockTheirs(t *testing.T, m *redsync.Mutex) {
 	t.Helper()
 	if err := m.Lock(); err != nil {
@@ -43,7 +43,7 @@ func mustLockTheirs(t *testing.T, m *redsync.Mutex) {
 	}
 }
 
-// mustUnlockTheirs asks that nobody have touched what redsync holds.
+// mustUnlockTheirs fails if anybody has touched what redsync holds.
 func mustUnlockTheirs(t *testing.T, m *redsync.Mutex) {
 	t.Helper()
 	if ok, err := m.Unlock(); !ok || err != nil {
@@ -51,7 +51,7 @@ func mustUnlockTheirs(t *testing.T, m *redsync.Mutex) {
 	}
 }
 
-// One fleet may use both: a lock of any sort that one holds is taken for the other.
+// One fleet may use both: a lock of any kind that one library holds is taken for the other.
 func TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound(t *testing.T) {
 	p := startProcesses(t, five)
 	c, other := p.open(redlock.WithTTL(longTTL)), p.openRedsync()
@@ -94,7 +94,7 @@ func TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound(t *testing.T) {
 		})
 	}
 
-	// The token is what redsync calls a value: a hold changes hands.
+	// Our token is redsync's value, so we can adopt its hold.
 	m := theirs(other, "lock")
 	mustLockTheirs(t, m)
 	ours, err := c.Adopt(ctx, "lock", m.Value())

@@ -10,15 +10,15 @@ import (
 	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
 
-// A master that refuses to write has no vote; what it said is in the error. With
-// two such masters everything goes on.
+// A master that refuses to write has no vote, and the error has its answer. With two such masters
+// everything goes on.
 func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, r := range refusal.States {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			// What a master in this state does for those that hold a lock. Servers without a
-			// feature let scripts write in one state, and those prolong and release.
+			// holds: a master in this state still serves holders. Some servers let scripts write
+			// in one state, and scripts extend and release.
 			scripts := r.Word == "NOREPLICAS" && redistest.Missing(redistest.ReplicasForScripts) != nil
 			holds := scripts || r.Word == "OOM"
 			p := startProcesses(t, five)
@@ -56,7 +56,7 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 					t.Errorf("master %d says %s, named for %v", i, r.Word, cause)
 				}
 			}
-			// A script takes it.
+			// A script acquires this one.
 			l, err = fenced.TryLock(ctx, "fenced")
 			wantQuorumOf(t, "TryLock of a fenced lock", scripts, err)
 			if err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
 
-// refusesReleases are the states in which masters refuse a release.
+// refusesReleases returns the states in which masters refuse a release.
 func refusesReleases(t *testing.T) (states []refusal.State) {
 	t.Helper()
 	do := func(command string, args ...any) func(m *redistest.Server) error {
@@ -20,7 +20,7 @@ func refusesReleases(t *testing.T) (states []refusal.State) {
 	}
 	for _, s := range refusal.States {
 		scripts := s.Word == "NOREPLICAS" && redistest.Missing(redistest.ReplicasForScripts) != nil
-		if s.Word != "OOM" && !scripts { // whoever has no memory deletes all the same
+		if s.Word != "OOM" && !scripts { // a master without memory still deletes
 			states = append(states, s)
 		}
 	}
@@ -36,8 +36,8 @@ func refusesReleases(t *testing.T) (states []refusal.State) {
 		refusal.State{Name: "a replica without data", Word: "MASTERDOWN", Start: stale, Finish: do("REPLICAOF", "NO", "ONE")})
 }
 
-// Whatever the reason is that masters give, the release is sent again until it is done, and
-// not only after the TTL is the key free.
+// A refused release is sent again until it succeeds, whatever the reason. The key is free before
+// its TTL has passed.
 func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	for _, state := range refusesReleases(t) {
@@ -62,7 +62,7 @@ func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
 			for _, l := range held {
 				began := time.Now()
 				err := l.Unlock(ctx)
-				if err == nil && state.Word == "NOPERM" && l.Key() == "read" { // which takes no DEL
+				if err == nil && state.Word == "NOPERM" && l.Key() == "read" { // its release uses no DEL
 					continue
 				}
 				if !matchesExactly(err, redlock.ErrNoQuorum) || !strings.Contains(err.Error(), state.Word) && state.Word != "NOPERM" {
@@ -87,7 +87,7 @@ func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
 	}
 }
 
-// Nobody is left to send them afterwards.
+// After Close nobody would send them.
 func TestCloseSendsRefusedReleasesOnceMore(t *testing.T) {
 	t.Parallel()
 	p := startProcesses(t, five)

@@ -10,8 +10,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// One lock whose renewal is not answered, again and again, must not keep the
-// others waiting for the end of their contexts.
+// A lock whose renewals are never answered must not delay the ends of other locks' contexts.
 func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 	p := startProcesses(t, five)
 	p.trusting = true

@@ -16,9 +16,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A master takes over the data of its own stale replica and forgets what it has granted
-// since. Its process, its connections and a marker that looks right stay. Only the
-// history of its data tells.
+// A master takes over the data of its own stale replica and forgets what it has granted since. Its
+// process, its connections and a marker that looks right stay. Only the history of its data shows
+// the loss.
 func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T) {
 	t.Parallel()
 	const ttl = 5 * time.Second
@@ -36,12 +36,13 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}
 				p := startConfigured(t, atOnce, 3)
 				replica := redistest.Start(t, 1, atOnce).Masters[0]
-				// Before the fleet is declared: a first replica changes the history.
+				// This comes before the fleet is declared, because a first replica changes the
+				// history.
 				follow(t, replica.Do, p.servers[0].Addr())
 
 				first, second := p.rivals(level, ttl)
 				inStep(t, replica.Do, p.servers[0].Do)
-				if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil { // cut off
+				if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil { // it is cut off now
 					t.Fatal(err)
 				}
 
@@ -61,7 +62,7 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				if redial {
 					second = p.at(level, ttl)
 				}
-				// Now 0 and 2 are free.
+				// Now the key is free on masters 0 and 2.
 				for range 20 {
 					notBeside(t, l, second)
 				}
@@ -125,8 +126,8 @@ func inStep(t *testing.T, replica, master func(cmd string, args ...any) (any, er
 	})
 }
 
-// What a master was dialled by changes on the living connection, without a word to
-// its clients.
+// A setting that a dial has checked changes while the connection lives, and clients are not
+// notified.
 func TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection(t *testing.T) {
 	t.Parallel()
 	p := startProcesses(t, 3)
@@ -138,7 +139,7 @@ func TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection(t *testing.T
 	awaitStanding(t, c, votes, 2)
 }
 
-// callBriefly is a program that lives for 100 ms at the most.
+// callBriefly is a program that lives for at most 100 ms.
 func (p *processes) callBriefly(opts ...redlock.Option) error {
 	p.t.Helper()
 	c, err := redlock.Open(p.urls, append([]redlock.Option{redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL)}, opts...)...)
@@ -155,7 +156,8 @@ func (p *processes) callBriefly(opts ...redlock.Option) error {
 	return l.Unlock(context.Background())
 }
 
-// slow reports whether the machine is so busy that four masters, asked one by one, take a tenth of what a brief caller has.
+// slow reports whether the machine is so busy that four pings, one after another, take a tenth of
+// a brief caller's time.
 func (p *processes) slow() bool {
 	began := time.Now()
 	for i := range 4 {
@@ -164,8 +166,8 @@ func (p *processes) slow() bool {
 	return time.Since(began) > 10*time.Millisecond
 }
 
-// Nobody lives for long enough to see that a master stays without a marker: the
-// masters remember it for them.
+// No caller lives long enough to see that a master stays without a marker, so the masters remember
+// that.
 func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 	for name, prepare := range map[string]func(p *processes){
 		"a new fleet with one master down": func(p *processes) { p.kill(4) },
@@ -214,7 +216,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 	}
 }
 
-// What unfit masters answer to a lock is not why there is no quorum.
+// The error says why masters are unfit, not what they answer to a lock.
 func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg       redistest.Config
@@ -257,9 +259,9 @@ func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 	}
 }
 
-// A first replica, a backlog that is freed and a REPLICAOF that comes to nothing
-// change the history of the data, and nothing is lost. The master cannot tell that
-// from a resynchronisation, so it abstains.
+// A first replica, a backlog that is freed and a REPLICAOF without effect change the history of
+// the data, and nothing is lost. The guard cannot tell that from a resynchronisation, so the
+// master abstains.
 func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *testing.T) {
 	t.Parallel()
 	atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "0"}}
@@ -290,7 +292,7 @@ func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *te
 	p.do(0, "CONFIG", "SET", "repl-backlog-ttl", "1")
 	abstains("a backlog that is freed")
 
-	p.do(0, "REPLICAOF", "127.0.0.1", "1") // where nobody listens
+	p.do(0, "REPLICAOF", "127.0.0.1", "1") // nothing listens there
 	p.do(0, "REPLICAOF", "NO", "ONE")
 	abstains("a REPLICAOF that comes to nothing")
 }

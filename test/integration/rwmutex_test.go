@@ -24,8 +24,8 @@ func mustRead(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockO
 	return l
 }
 
-// Without the permissions for queues readers get in and out as with them. The last one
-// looks whether anybody waits, in vain: nothing else is refused.
+// Without the permissions for queues, readers acquire and release as with them. The last one tries
+// to look whether anybody waits: only that is refused.
 func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, locker("~lock* resetchannels -@all "+permitted(acl.Locks, acl.Told, acl.Readers, acl.Guard, acl.Handshake)), five)
 	c := p.open(redlock.WithTTL(longTTL))
@@ -43,7 +43,7 @@ func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
 	p.wantOnlyQueuesRefused()
 }
 
-// wantOnlyQueuesRefused fails if something was refused that does not serve waiting.
+// wantOnlyQueuesRefused fails if something was refused that is not for queues.
 func (m *masters) wantOnlyQueuesRefused() {
 	m.t.Helper()
 	m.each(func(i int) {
@@ -57,7 +57,7 @@ func (m *masters) wantOnlyQueuesRefused() {
 				facts[fmt.Sprintf("%s", pairs[k])] = fmt.Sprintf("%s", pairs[k+1])
 			}
 			if facts["reason"] == "command" && slices.Contains([]string{"mget", "zrangebyscore", "zrevrangebyscore"}, facts["object"]) {
-				continue // the guard's probe tries what other sorts of locks need
+				continue // the guard's probe tries what other kinds of locks need
 			}
 			if facts["reason"] != "key" || !strings.HasPrefix(facts["object"], "redquorum:q:1:") {
 				m.t.Errorf("master %d refused to the user: %q", i, facts)

@@ -17,16 +17,16 @@ const (
 	askedAfter = 1500 * time.Millisecond
 )
 
-// A course is what came of a lock while three of five masters restarted without their data,
-// counted from when the first client asked for it.
+// A course is what happened to a lock while three of five masters restarted without their data.
+// Times count from the first client's call.
 type course struct {
 	first   time.Duration // until when the first client holds it
-	refused bool          // the second one is, at first
-	second  time.Duration // since when it holds it
+	refused bool          // the second client is refused at first
+	second  time.Duration // since when the second client holds it
 }
 
-// A lock is held while three of five masters restart without their data, and another client
-// asks for it. The README has a picture of what comes of that.
+// A lock is held while three of five masters restart without their data, and another client asks
+// for it. The README has a picture of both outcomes.
 func TestTheSameFaultGrantsALockTwiceWithoutTheGuardAndOnceWithIt(t *testing.T) {
 	t.Parallel()
 	theirs, ours := faultWithRedsync(t), faultWithOurs(t)

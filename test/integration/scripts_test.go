@@ -7,8 +7,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Masters forget all scripts. Each is sent once in full to each master, and
-// with that the operation succeeds: one vote, one token.
+// Masters forget all scripts. The client sends each once in full to each master, and the operation
+// still succeeds, with one vote and one token.
 func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	p := startProcesses(t, five)
 	c := p.open()
@@ -32,7 +32,7 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	flush()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	wantEvals("lock", 3) // of the next look at the masters: the probe, and the scripts of the marker and the list
+	wantEvals("lock", 3) // for the next look at the masters: the probe, and the scripts of the marker and the list
 	if err := l.Extend(ctx); err != nil {
 		t.Fatal(err)
 	}

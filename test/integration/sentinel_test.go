@@ -38,7 +38,8 @@ func startSentinel(t *testing.T, conf string) string {
 	if err := os.WriteFile(file, []byte("bind 127.0.0.1\nport "+strconv.Itoa(n)+"\n"+conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// It ends with this process, however that ends: then nobody has the pipe open for writing.
+	// The Sentinel ends with this process, however that ends: then nothing has the pipe open for
+	// writing.
 	sentinel := exec.Command("sh", "-c", `"$0" "$1" --sentinel & read -r _; kill -9 $!`, path, file)
 	alive, err := sentinel.StdinPipe()
 	if err == nil {
@@ -54,16 +55,17 @@ func startSentinel(t *testing.T, conf string) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(n))
 }
 
-// A master is cut off from its Sentinel, which promotes the replica. One client keeps its connection to
-// the old master, the other asks the Sentinel where the master is. Without min-replicas-to-write two may
-// hold one lock: nothing here can see that. With it they do not, if the last renewal by the old master is
-// over before the new one votes. It misses a replica by min-replicas-max-lag, where nothing else tells it.
+// A master is cut off from its Sentinel, which promotes the replica. One client keeps its
+// connection to the old master, the other asks the Sentinel where the master is. Without
+// min-replicas-to-write two may hold one lock, and nothing here can see that. With it they do not,
+// if the last renewal at the old master is over before the new one votes. The old master misses
+// its replica after min-replicas-max-lag, or sooner if something shows the loss.
 func TestAnOldMasterBehindASentinelGrantsNothingBesideTheNewOne(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		least  int           // min-replicas-to-write
-		silent bool          // the replica's connection is cut as well, and nobody hears of its end
-		maxTTL time.Duration // locks have a second
+		silent bool          // the replica's connection is cut as well, with no sign of its end
+		maxTTL time.Duration // the TTL of locks is a second
 		said   bool          // two may hold one lock
 	}{
 		"min-replicas-to-write 0":                                  {0, false, time.Second, true},
@@ -136,10 +138,10 @@ func startFailingOver(t *testing.T, least int, silent bool) *failingOver {
 	return f
 }
 
-// A quietWay is a way to a server that loses everything once it is cut, the ends of connections too.
+// A quietWay is a proxy that loses everything once it is cut, even the ends of connections.
 type quietWay struct{ cut atomic.Bool }
 
-// open returns where it begins.
+// open starts the proxy, and returns its address.
 func (w *quietWay) open(t *testing.T, to string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,7 +189,7 @@ func (w *quietWay) open(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// ask asks the Sentinel.
+// ask sends the Sentinel a command.
 func (f *failingOver) ask(cmd string, args ...any) (any, error) {
 	conn, err := redis.Dial("tcp", f.sentinel, redis.DialReadTimeout(time.Second))
 	if err != nil {
@@ -197,7 +199,7 @@ func (f *failingOver) ask(cmd string, args ...any) (any, error) {
 	return conn.Do(cmd, args...)
 }
 
-// master is the address of the master by what the Sentinel says.
+// master returns the master's address according to the Sentinel.
 func (f *failingOver) master() string {
 	at, err := redis.Strings(f.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "m"))
 	if err != nil || len(at) != 2 {
@@ -209,7 +211,7 @@ func (f *failingOver) master() string {
 	return f.p.servers[0].Addr()
 }
 
-// client is one that asks the Sentinel where the master is, at each dial.
+// client makes a client that asks the Sentinel for the master at each dial.
 func (f *failingOver) client(maxTTL time.Duration) *redlock.Client {
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, f.master())
@@ -222,6 +224,7 @@ func (f *failingOver) failOver() {
 	f.t.Helper()
 	f.quiet.cut.Store(true)
 	f.way.Cut()
-	// Where its first try fails, as it knows too little of the replica yet, the next is ten seconds later.
+	// If its first try fails because it knows too little of the replica, it tries again ten
+	// seconds later.
 	testutil.Within(f.t, 3*settleBound, "the Sentinel has promoted the replica", func() bool { return f.master() == f.p.servers[1].Addr() })
 }

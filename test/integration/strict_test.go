@@ -10,9 +10,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// The clocks of all masters are behind by what the first client's TTL allows when it is
-// granted the lock, and ahead by what the next client's TTL allows when that one asks.
-// These differ: a longer TTL allows more.
+// When the first client is granted the lock, the clocks of all masters are behind by what its TTL
+// allows. When the next client asks, they are ahead by what that client's TTL allows. A longer TTL
+// allows more.
 func TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo(t *testing.T) {
 	t.Parallel()
 	if err := redistest.ClockAvailable(); err != nil {
@@ -35,7 +35,7 @@ func TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo(t *testing.T) {
 	s := time.Second
 	allowed := func(ttl time.Duration) time.Duration { return ttl/10 - 20*time.Millisecond }
 	for _, ttls := range [][2]time.Duration{{s, 5 * s}, {2 * s, 5 * s}, {3 * s, 5 * s}, {2 * s, 3 * s}, {5 * s, s}} {
-		key := fmt.Sprint(ttls) // a lease of before is not over by a clock that was set back
+		key := fmt.Sprint(ttls) // an earlier lease has not ended by a clock that was set back
 		turn(-allowed(ttls[0]))
 		held := mustTry(t, a, key, redlock.WithLease(ttls[0]))
 		until := held.ValidUntil()

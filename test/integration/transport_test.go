@@ -30,7 +30,7 @@ func withoutCertificate(a *redistest.Authority) *tls.Config {
 	return cfg
 }
 
-// The ways to reach masters that are configured for it.
+// Locks work over every transport that masters can be configured for.
 func TestLockingWorksOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	authority := newAuthority(t)
@@ -66,7 +66,7 @@ func TestLockingWorksOverEveryTransport(t *testing.T) {
 	}
 }
 
-// exercise uses a lock in all ways, and lets another client meet it.
+// exercise uses a lock in all ways, and makes another client meet it.
 func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	t.Helper()
 	ctx := context.Background()
@@ -91,14 +91,13 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	p.wantFree("lock")
 }
 
-// exerciseWaiting has one call wait for another's lock.
+// exerciseWaiting makes one call wait for another's lock.
 func exerciseWaiting(t *testing.T, p *processes, c *redlock.Client) {
 	t.Helper()
 	awaitAndUnlock(t, p, c, mustTry(t, c, "lock"))
 }
 
-// awaitAndUnlock has a client wait for the lock "lock" that is held, and gives it
-// back.
+// awaitAndUnlock makes a client wait for the held lock "lock", and releases it.
 func awaitAndUnlock(t *testing.T, p *processes, c *redlock.Client, l *redlock.Lock) {
 	t.Helper()
 	ctx := context.Background()
@@ -118,7 +117,7 @@ func awaitAndUnlock(t *testing.T, p *processes, c *redlock.Client, l *redlock.Lo
 	p.wantFree("lock")
 }
 
-// awaitPilot waits until a contender queues up at one of the masters.
+// awaitPilot waits until a waiter is in a queue at one of the masters.
 func (p *processes) awaitPilot(key string) {
 	p.t.Helper()
 	testutil.Within(p.t, 3*settleBound, "somebody queues up", func() (queues bool) {

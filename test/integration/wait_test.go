@@ -7,13 +7,13 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// settleBound is how long the tests wait for what must happen. It is generous: who
-// reaches it has met something that is broken, not slow. But it is not above the TTL of
-// locks, which would free keys that nobody has released.
+// settleBound is how long the tests wait for what must happen. It is generous: beyond it something
+// is broken, not slow. It is not above the TTL of locks, which would free keys that nobody has
+// released.
 const settleBound = 10 * time.Second
 
-// lateness is how late the end of a context may be noticed: the goroutine that
-// waits for it has to be given a processor.
+// lateness is how late the end of a context may be noticed: the goroutine that waits for it needs
+// a processor first.
 const lateness = 500 * time.Millisecond
 
 // eventually waits for a condition, for settleBound at the most.

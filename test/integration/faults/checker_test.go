@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The checks of a history must find what they are for.
+// The checks of a history must find the violations that they are for.
 
 func grant(h *history, client int, token string, shared bool, fence uint64, from, to int) {
 	at := func(ms int) instant { return instant(time.Duration(ms) * time.Millisecond) }
@@ -76,7 +76,7 @@ func TestTheCheckFindsTokensThatDoNotRise(t *testing.T) {
 		h := newHistory()
 		grant(h, 0, "a", false, test.first, 1, 5)
 		grant(h, 1, "reader", true, test.first, 5, 6)
-		grant(h, 2, "late", false, 1, 6, 6) // over when it was told
+		grant(h, 2, "late", false, 1, 6, 6) // over when it was reported
 		grant(h, 1, "b", false, test.second, 6, 9)
 		if found := h.fallen(); len(found) != test.want {
 			t.Errorf("%d, %d: found %q, want %d", test.first, test.second, found, test.want)
@@ -143,14 +143,15 @@ func TestTheCheckFindsOperationsBeyondTheirBound(t *testing.T) {
 	}
 }
 
-// Keys go with their releases. Of masters that were stopped for longer than a release is kept, they go with their TTL.
+// Releases delete their keys. On masters that were stopped for longer than a release is kept, keys
+// expire by their TTL.
 func TestTheCheckKnowsWhenAMasterMustBeClean(t *testing.T) {
 	const frozen, other, fault = 0, 1, instant(1)
 	for _, test := range []struct {
 		name   string
 		master int
 		stop   time.Duration
-		clean  time.Duration // after the masters go on, where the clients end then
+		clean  time.Duration // after the masters go on, if the clients end then
 	}{
 		{"stopped for as long as a release is kept", frozen, rowTTL, lateness},
 		{"stopped for longer", frozen, rowTTL + 1, rowTTL + lateness},

@@ -11,15 +11,15 @@ import (
 	"github.com/redquorum/redquorum/test/integration/internal/peer"
 )
 
-// byeBound is how long a client may take to end: to finish what waits for a
-// lock or a master, and to close.
+// byeBound is how long a client may take to end: to finish calls that wait for a lock or a master,
+// and to close.
 const byeBound = 25 * time.Second
 
 // A child is a client's process, as the test sees it.
 type child struct {
 	*peer.Process
 	number int
-	// stopped: it was frozen once, so what it did then took as long as that.
+	// stopped: it was frozen once, so its operations may have taken as long as that.
 	stopped bool
 }
 
@@ -41,7 +41,7 @@ func startChild(t *testing.T, number int, s spec, into *history) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Kill() }) // where the row has failed
+	t.Cleanup(func() { _ = p.Kill() }) // if the row has failed
 	if err := p.Order(s); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (c *child) freeze() error {
 	return c.Freeze()
 }
 
-// end has the client stop, close and leave.
+// end makes the client stop, close and leave.
 func (c *child) end() error {
 	if err := c.End(byeBound); err != nil {
 		return fmt.Errorf("client %d: %w", c.number, err)

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// commandTimeout is how long clients wait for one master: far more than a
-	// round trip takes on a busy machine, so that who waits for it is seen.
+	// commandTimeout is how long clients wait for one master. It is far more than a round trip
+	// takes on a busy machine, so that an operation that waits for it stands out.
 	commandTimeout = 500 * time.Millisecond
 	// lookEvery is how often a client looks at its masters and its locks.
 	lookEvery = 20 * time.Millisecond
@@ -67,9 +67,9 @@ func clientMain() int {
 	}
 	workers.Go(c.watchMasters)
 	for i := range c.spec.URLs {
-		go c.pulse(i) // ends with the process, for it may wait for a master that is cut off
+		go c.pulse(i) // ends with the process: it may wait for a master that is cut off
 	}
-	go c.heed(in) // ends with the process: the reading of its input is not to be ended otherwise
+	go c.heed(in) // ends with the process: nothing else ends the reading of its input
 	<-c.ctx.Done()
 	workers.Wait()
 	bye := event{Kind: eventBye, At: now()}
@@ -145,7 +145,7 @@ func (c *client) heed(in *json.Decoder) {
 	}
 }
 
-// tell writes an event. A client that is killed in the next moment has told it.
+// tell writes an event. It is written even if the client is killed in the next moment.
 func (c *client) tell(e event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (c *client) tell(e event) {
 	}
 }
 
-// watchMasters tells which masters can be used.
+// watchMasters reports which masters can be used.
 func (c *client) watchMasters() {
 	told := ""
 	tick := time.NewTicker(lookEvery)
@@ -186,7 +186,7 @@ func (c *client) watchMasters() {
 	}
 }
 
-// inWords are texts without their numbers, which may change with every look.
+// inWords joins texts without their numbers, which may change with every look.
 func inWords(texts []string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -196,7 +196,7 @@ func inWords(texts []string) string {
 	}, strings.Join(texts, "; "))
 }
 
-// A steppedClock is this machine's, with a wall clock that is off.
+// A steppedClock is this machine's clock, with a wall time that is off.
 type steppedClock struct {
 	origin drift.Instant
 	offset atomic.Int64

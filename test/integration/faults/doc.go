@@ -1,18 +1,17 @@
-// Package faults is the fault matrix. For each fault of a list, several clients in
-// processes of their own work steadily on five real masters, and the fault comes in the
-// middle. What must follow is checked in the history of the run. No two clients held a
-// lock at a time, and no update was lost. Operations were decided within their bound,
-// and all went on again. Nothing is left behind.
+// Package faults is the fault matrix. For each fault of a list, several clients in processes of
+// their own work steadily on five real masters, and the fault comes in the middle. The history of
+// the run shows what must follow. No two clients held a lock at a time, and no update was lost.
+// Operations were decided within their bound, and all went on again. Nothing is left behind.
 //
-// What did not run is told, with the reason, in the table that ends the run.
-// docs/project/faults.md explains the rows and keeps such a table.
+// The table at the end of a run also says which rows did not run, and why. docs/project/faults.md
+// explains the rows and keeps such a table.
 //
 // The soak mixes the faults at random over all kinds of locks.
 //
-// The variables that it heeds, beside those of the package above:
+// Environment variables, beside those of package integration:
 //
 //	REDQUORUM_FAULTS_DOC    1: writes the table into docs/project/faults.md
 //	REDQUORUM_FAULTS_LONG   1: the rows about load run for as long as their text says
 //	REDQUORUM_SOAK          how long the soak runs, such as 10m (12 s)
-//	REDQUORUM_SOAK_SEED     its seed (one that is drawn, and told)
+//	REDQUORUM_SOAK_SEED     its seed (a random one, which it prints)
 package faults

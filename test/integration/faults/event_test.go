@@ -24,13 +24,13 @@ func now() instant {
 func (t instant) add(d time.Duration) instant { return t + instant(d) }
 func (t instant) sub(u instant) time.Duration { return time.Duration(t - u) }
 
-// What an event is about.
+// Kinds of events.
 const (
 	eventReady   = "ready"   // the client has been made
 	eventOp      = "op"      // an operation has ended
 	eventGrant   = "grant"   // a lock is held from At on
 	eventUntil   = "until"   // it is valid until Until
-	eventEnd     = "end"     // its holder stops to rely on it at At
+	eventEnd     = "end"     // its holder stops relying on it at At
 	eventMasters = "masters" // which masters the client can use has changed
 	eventClock   = "clock"   // the library says that a master's clock is off
 	eventSlow    = "slow"    // a master has not answered a ping from At to End
@@ -40,7 +40,7 @@ const (
 // Operations.
 const (
 	opLock   = "lock"   // one attempt on a key that nobody else uses
-	opWait   = "wait"   // a lock that others use as well, and are waited for
+	opWait   = "wait"   // Lock of a key that others use as well
 	opExtend = "extend" // of a lock that is held
 	opUnlock = "unlock"
 )
@@ -54,7 +54,7 @@ const (
 	failedOther    = "other"
 )
 
-// An event is what a client tells of what it does. It is one line of JSON.
+// An event is what a client reports, as one line of JSON.
 type event struct {
 	Kind   string   `json:"k"`
 	Worker int      `json:"w,omitempty"`
@@ -69,13 +69,13 @@ type event struct {
 	Fence  uint64   `json:"f,omitempty"`
 	Failed string   `json:"x,omitempty"` // class of the error, "" for none
 	Text   string   `json:"t,omitempty"` // of the error; eventBye: what is left behind
-	Causes int      `json:"c,omitempty"` // masters that the error names for what they did or did not do
-	Memory uint64   `json:"b,omitempty"` // eventBye: what the process got of the system, in bytes
-	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit each
+	Causes int      `json:"c,omitempty"` // masters that the error names, except those that were not awaited
+	Memory uint64   `json:"b,omitempty"` // eventBye: memory that the process got from the system, in bytes
+	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit for each
 	Whys   []string `json:"y,omitempty"` // eventMasters: of each, why it cannot be used
 }
 
-// classify fills in what became of an operation.
+// classify fills in the outcome of an operation.
 func (e *event) classify(err error) {
 	if err == nil {
 		return

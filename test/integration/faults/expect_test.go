@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// during selects the operations of the fault on locks that nobody else uses.
+// during selects the operations during the fault on locks that nobody else uses.
 func (r *run) during() []done {
 	return r.settleExcuses(r.history.operations(func(d done) bool {
 		return !r.specs[d.client].Stranger && !r.contended(d) && d.Op != opWait && d.End > r.faultAt && (r.healAt == 0 || d.At < r.healAt)
@@ -27,10 +27,10 @@ func (r *run) told(n int, which func(done) bool) (ops []done) {
 // of selects the operations of a client.
 func of(client int) func(done) bool { return func(d done) bool { return d.client == client } }
 
-// goesOn fails if an operation failed after the fault. Two failures of a contended
-// lock's release are excepted. The masters that go on may have given it too few votes,
-// since others had some; then they alone cannot confirm the release. And where a master
-// that something was done to has forgotten its vote, no majority has kept the lock.
+// goesOn fails if an operation failed after the fault. Two failures of a contended lock's release
+// are excepted. Masters that are away may have some of its votes: then the others alone cannot
+// confirm the release. And if a master with a fault has forgotten its vote, no majority has kept
+// the lock.
 func (r *run) goesOn() {
 	r.Helper()
 	failed := r.history.operations(func(d done) bool {
@@ -51,7 +51,7 @@ func (r *run) goesOn() {
 	}
 }
 
-// contended says whether an operation is about a lock that others want, too.
+// contended reports whether an operation is about a lock that others want, too.
 func (r *run) contended(d done) bool {
 	switch r.specs[d.client].Workers[d.Worker].Do {
 	case doOwn, doHold, doMany:
@@ -60,9 +60,9 @@ func (r *run) contended(d done) bool {
 	return true
 }
 
-// quick asks that operations were decided by the masters that answer: who waits
-// for the timeout of a master takes half a second. One in ten may be late, for
-// the machine is shared; the first of most workers may not.
+// quick checks that the masters that answer have decided the operations: the timeout of a master
+// is half a second. One in ten may be late, because the machine is shared, but not the first of
+// most workers.
 func (r *run) quick() {
 	r.Helper()
 	first := map[doer]time.Duration{}
@@ -97,7 +97,7 @@ func (r *run) quick() {
 	}
 }
 
-// unfelt asks all of a fault that clients must not feel.
+// unfelt makes all checks for a fault that clients must not notice.
 func (r *run) unfelt() {
 	r.Helper()
 	r.goesOn()
@@ -105,8 +105,7 @@ func (r *run) unfelt() {
 	r.bounded()
 }
 
-// bounded notes the longest operation; that each was decided within its bound
-// is asked at the end of every row.
+// bounded notes the longest operation. The end of every row checks that each was within its bound.
 func (r *run) bounded() {
 	r.Helper()
 	for _, d := range r.during() {
@@ -117,9 +116,8 @@ func (r *run) bounded() {
 	}
 }
 
-// bound is how long a client's operation may take: one that asks the masters,
-// the timeout for one of them; one that waits for its turn, as long as it was
-// told to; and what a machine that is shared may add.
+// bound returns how long a client's operation may take: the timeout for one master, or how long
+// the call was told to wait, and in addition what a shared machine may take.
 func (s *spec) bound(op string) time.Duration {
 	switch {
 	case op == opWait:
@@ -131,8 +129,7 @@ func (s *spec) bound(op string) time.Duration {
 	}
 }
 
-// bound is that of the operations whose latency counts: the same for all clients
-// of a row.
+// bound returns the bound of the operations whose latency counts: the greatest of a row's clients.
 func (r *run) bound() (most time.Duration) {
 	for i := range r.specs {
 		most = max(most, r.specs[i].bound(opLock))
@@ -140,15 +137,15 @@ func (r *run) bound() (most time.Duration) {
 	return most
 }
 
-// late are the operations that took longer than their bound, but for those of
-// clients that were stopped meanwhile, and of other libraries.
+// late returns the operations that took longer than their bound, except those of clients that were
+// stopped and of other libraries.
 func (r *run) late() []done {
 	return r.settleExcuses(r.history.operations(func(d done) bool {
 		return d.Op != opAct && d.Op != opMany && d.Do != doForeign && !r.children[d.client].stopped && d.took() > r.specs[d.client].bound(d.Op)
 	}))
 }
 
-// noteWorst notes the longest of some operations of the fault.
+// noteWorst notes the longest of the selected operations during the fault.
 func (r *run) noteWorst(which func(done) bool) {
 	for _, d := range r.during() {
 		if which(d) {
@@ -157,8 +154,7 @@ func (r *run) noteWorst(which func(done) bool) {
 	}
 }
 
-// outage waits until everybody has been refused, and lost what was held, and
-// asks how they were told.
+// outage waits until every client has been refused and has lost its lock, and checks their errors.
 func (r *run) outage(causes int) {
 	r.Helper()
 	const refusals = 5
@@ -207,8 +203,8 @@ func (r *run) outage(causes int) {
 	}
 }
 
-// onlyLostBy fails if another client lost a lock, or if this one noticed later after from
-// than the machine may be late.
+// onlyLostBy fails if another client lost a lock, if this one lost none, or if it noticed more
+// than lateness after from.
 func (r *run) onlyLostBy(client int, from instant) {
 	r.Helper()
 	lost := r.history.lost()

@@ -39,8 +39,8 @@ func foreignRows() []row {
 	}}
 }
 
-// openForeign makes a client of another Redlock library on the same masters,
-// and what closes it.
+// openForeign makes a client of another Redlock library on the same masters, and returns how to
+// close it.
 func (c *client) openForeign() (_ *redsync.Redsync, closeIt func() error, err error) {
 	var pools []redsyncredis.Pool
 	var all []*redis.Pool
@@ -63,7 +63,7 @@ func (c *client) openForeign() (_ *redsync.Redsync, closeIt func() error, err er
 	}, nil
 }
 
-// foreign works as doHot does, by the other library, which knows no tokens.
+// foreign works as doHot does, with the other library, which has no fencing tokens.
 func (j *job) foreign() {
 	lib, closeIt, err := j.openForeign()
 	if err != nil {
@@ -103,8 +103,8 @@ func (j *job) foreignTurn(lib *redsync.Redsync) {
 	began = now()
 	out, cancelOut := context.WithTimeout(context.WithoutCancel(ctx), waitBound)
 	defer cancelOut()
-	// It fails where the lock was on three masters and one of them was killed
-	// since. What is left ends with the TTL; nothing is promised for redsync.
+	// It fails if the lock was on three masters and one of them was killed since. The rest expires
+	// by its TTL; nothing is promised for redsync.
 	if _, err := m.UnlockContext(out); err == nil {
 		j.tellOp(opUnlock, began, nil)
 	}

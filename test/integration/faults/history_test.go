@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A history is what the clients of a row have told.
+// A history has what the clients of a row have reported.
 type history struct {
 	mu      sync.Mutex // guards what follows
 	ops     []done
-	total   map[string]int     // operations, by what they were
-	locked  map[string]int     // acquisitions, by what their workers do
-	good    map[doer][]instant // when each worker's operations that succeeded began
+	total   map[string]int     // operations by Op
+	locked  map[string]int     // acquisitions by Do
+	good    map[doer][]instant // when each worker's successful operations began
 	holds   map[string]*held   // by client and token
 	usable  map[int]uint64     // the masters that each client can use
 	slow    []slow
-	clocks  map[int][]string // what each client has said of masters' clocks
+	clocks  map[int][]string // what each client has reported of masters' clocks
 	changes []change         // of usable
 	ready   map[int]bool
 	byes    map[int]event
@@ -46,16 +46,16 @@ type held struct {
 	keys    []string
 	shared  bool
 	from    instant
-	until   instant // as far as it was told: it was valid at least until then
-	to      instant // the end, 0: it was never told
+	until   instant // it was valid at least until then, as last reported
+	to      instant // the end, 0: none was reported
 	fence   uint64
 	lost    bool
 	why     string
-	noticed instant // when the holder told the end
+	noticed instant // when the holder reported the end
 }
 
-// end is when the lock is not relied on any more: where nothing was told, the
-// client was killed, and its lock is good until it expires.
+// end returns until when the holder relies on the lock. If no end was reported, the client was
+// killed, and its lock is good until it expires.
 func (h *held) end() instant {
 	if h.to != 0 {
 		return h.to
@@ -123,14 +123,14 @@ func (h *history) add(client int, e event) {
 // since counts a worker's operations that succeeded and began after from. The
 // history must be locked.
 func (h *history) since(from instant, who doer) (n int) {
-	began := h.good[who] // one after the other
+	began := h.good[who] // in order
 	for n < len(began) && began[len(began)-1-n] >= from {
 		n++
 	}
 	return n
 }
 
-// changed is closed when something is added.
+// changed returns a channel that is closed when something is added.
 func (h *history) changed() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,8 +139,8 @@ func (h *history) changed() <-chan struct{} {
 	return w
 }
 
-// await waits until the condition holds, which is called with the history
-// locked; false: it did not within bound.
+// await waits until the condition holds, and reports whether it did within bound. It calls
+// condition with the history locked.
 func (h *history) await(bound time.Duration, condition func() bool) bool {
 	deadline := time.NewTimer(bound)
 	defer deadline.Stop()
@@ -154,14 +154,14 @@ func (h *history) await(bound time.Duration, condition func() bool) bool {
 		}
 		select {
 		case <-changed:
-			time.Sleep(lookEvery) // the next event is not long in coming
+			time.Sleep(lookEvery) // the next event comes soon
 		case <-deadline.C:
 			return false
 		}
 	}
 }
 
-// selected are the operations that ended, those that are asked for. The history must be
+// selected returns the operations that have ended and that which accepts. The history must be
 // locked.
 func (h *history) selected(which func(done) bool) (ops []done) {
 	for _, o := range h.ops {
@@ -172,7 +172,7 @@ func (h *history) selected(which func(done) bool) (ops []done) {
 	return ops
 }
 
-// operations are those that ended, selected and in the order of their beginning.
+// operations returns the same in the order of their beginning. The history must not be locked.
 func (h *history) operations(which func(done) bool) []done {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,16 +181,16 @@ func (h *history) operations(which func(done) bool) []done {
 	return ops
 }
 
-// byKey is the holds of each key in the order of their beginning.
+// byKey returns the holds of each key in the order of their beginning.
 func (h *history) byKey() map[string][]*held {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	keys := map[string][]*held{}
 	for _, hold := range h.holds {
-		if hold.until <= hold.from { // over when it was told (see hold.begin): nobody relied on it, and who came first is not known
+		if hold.until <= hold.from { // over when reported (see hold.begin): nobody relied on it, its order is unknown
 			continue
 		}
-		seen := *hold // it may still be added to
+		seen := *hold // it may still change
 		for _, key := range hold.keys {
 			keys[key] = append(keys[key], &seen)
 		}
@@ -201,12 +201,12 @@ func (h *history) byKey() map[string][]*held {
 	return keys
 }
 
-// overlaps are the pairs of holds of one key of which one at least is exclusive
-// and that were relied on at the same time.
+// overlaps finds the pairs of holds of one key, at least one of them exclusive, that overlap in
+// time.
 func (h *history) overlaps() []string {
 	var found []string
 	for key, holds := range h.byKey() {
-		var exclusive, either *held // of those so far, the one that ended last
+		var exclusive, either *held // the one so far that ends last
 		for _, hold := range holds {
 			against := exclusive
 			if !hold.shared {
@@ -227,8 +227,8 @@ func (h *history) overlaps() []string {
 	return found
 }
 
-// fallen are the pairs of successive exclusive holds of a key whose fencing
-// tokens did not rise. Of those without tokens nothing is said.
+// fallen finds the pairs of successive exclusive holds of a key whose fencing tokens did not rise.
+// It ignores holds without tokens.
 func (h *history) fallen() []string {
 	var found []string
 	for key, holds := range h.byKey() {
@@ -248,7 +248,7 @@ func (h *history) fallen() []string {
 	return found
 }
 
-// lost are the holds that were lost.
+// lost returns the holds that were lost.
 func (h *history) lost() (lost []*held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -261,7 +261,7 @@ func (h *history) lost() (lost []*held) {
 	return lost
 }
 
-// awaitHold waits until a hold is there that is looked for.
+// awaitHold waits for a hold that which accepts.
 func (h *history) awaitHold(which func(hold *held) bool) bool {
 	return h.await(settleBound, func() bool {
 		for _, hold := range h.holds {

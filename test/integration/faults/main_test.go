@@ -18,8 +18,7 @@ var (
 	writeDoc     = os.Getenv("REDQUORUM_FAULTS_DOC") == "1"
 )
 
-// rowsAtOnce is how many rows run side by side at least: they wait most of the
-// time.
+// rowsAtOnce is how many rows run in parallel at least: they wait most of the time.
 const rowsAtOnce = 3
 
 func TestMain(m *testing.M) {
@@ -55,7 +54,7 @@ func TestFaults(t *testing.T) {
 				tryElsewhere(t, w)
 				return
 			}
-			if !w.alone { // those that are come first
+			if !w.alone { // rows that run alone come first
 				t.Parallel()
 			}
 			tryRow(t, w)
@@ -71,8 +70,8 @@ const (
 	docEnd   = "<!-- table: end -->\n"
 )
 
-// record replaces the table in docs/project/faults.md by that of this run, which must
-// have been a whole one.
+// record replaces the table in docs/project/faults.md by that of this run, which must have chosen
+// all rows.
 func record() error {
 	if n := table.missing(); n > 0 {
 		return fmt.Errorf("%s keeps whole tables only: %d rows were not chosen", docFile, n)

@@ -21,7 +21,7 @@ type setup struct {
 	config redistest.Config
 }
 
-// canStart is nil where masters can be started; the error is an *unable.
+// canStart returns nil if masters can be started, and else an *unable.
 func canStart(s setup) error {
 	err := redistest.Missing(s.config.Needs()...)
 	if err == nil && s.config.MovableClock {
@@ -39,8 +39,8 @@ type unable struct{ reason error }
 func (u *unable) Error() string { return u.reason.Error() }
 func (u *unable) Unwrap() error { return u.reason }
 
-// masters are redis-server processes of this machine, each behind a line where one is asked
-// for. Each call returns when it is done, or the error by which it failed.
+// masters are redis-server processes of this machine, each behind a proxy if the setup has lines.
+// Each call returns when it is done, or the error by which it failed.
 type masters struct {
 	cluster *redistest.Cluster
 	lines   []*redistest.Proxy // nil: none
@@ -49,8 +49,7 @@ type masters struct {
 	replicas []*redistest.Server
 }
 
-// startMasters starts masters for a row, or says why it cannot run: then the error is an
-// *unable.
+// startMasters starts masters for a row. If the row cannot run here, the error is an *unable.
 func startMasters(s setup) (*masters, error) {
 	if err := canStart(s); err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (p *masters) Do(i int, cmd string, args ...any) (any, error) {
 	return p.cluster.Masters[i].Do(cmd, args...)
 }
 
-// each does something to several servers at the same time.
+// each calls f for several servers at the same time.
 func (p *masters) each(which []int, f func(m *redistest.Server) error) error {
 	errs := make([]error, len(which))
 	var wg sync.WaitGroup
@@ -135,9 +134,9 @@ func (p *masters) slow(by time.Duration, which ...int) error {
 	return p.eachLine(which, func(l *redistest.Proxy) { l.Slow(by) })
 }
 
-// promote has another process, a replica with all the master's data, take over
-// its address, as a service address or a virtual one does; the master is gone. It says
-// since when at the earliest the replica may have served there.
+// promote kills a master, and makes a replica with all its data take over its address, as behind a
+// service address or a virtual one. It returns the earliest instant at which the replica may have
+// served there.
 func (p *masters) promote(i int) (instant, error) {
 	if p.lines == nil {
 		return 0, errNoLines

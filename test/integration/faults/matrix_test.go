@@ -11,8 +11,8 @@ func matrix() []row {
 	return all
 }
 
-// kept says of a key that it is there to stay: the marker of the guard, fencing
-// tokens and lease records outlive every lock.
+// kept reports whether a key outlives every lock: the marker of the guard, fencing tokens and
+// lease records do.
 func kept(key string) bool {
 	for _, prefix := range []string{"redquorum:marker", "redquorum:sighted", "redquorum:list", "redquorum:fence:", "redquorum:lease:"} {
 		if strings.HasPrefix(key, prefix) {

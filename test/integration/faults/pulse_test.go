@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A pulse tells a machine that stands still from a library that waits. Beside its work
-// each client pings every master on connections of its own. A ping that is not answered
-// for slowPulse, by a master that nothing is done to, shows that the machine was too
-// busy. Operations of that client in that time are excused, and counted.
+// A pulse tells a machine that stands still from a library that waits. Beside its work each client
+// pings every master on connections of its own. If a master without a fault does not answer a ping
+// for slowPulse, the machine was too busy. Operations of that client in that time are excused, and
+// counted.
 const (
 	pulseEvery = 50 * time.Millisecond
 	slowPulse  = commandTimeout / 4
@@ -62,9 +62,8 @@ type slow struct {
 	from, to       instant
 }
 
-// excused says whether the machine stood still during an operation, as its own
-// client saw it, at masters that nothing was done to. The history must not be
-// locked.
+// excused reports whether the machine stood still during an operation, by the pings of its own
+// client to masters without a fault. The history must not be locked.
 func (r *run) excused(d done) bool {
 	r.history.mu.Lock()
 	defer r.history.mu.Unlock()

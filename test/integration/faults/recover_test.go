@@ -2,8 +2,8 @@ package faults
 
 import "slices"
 
-// recovers waits until everybody has had a lock again, and notes how long that
-// took; with all until every master is used again.
+// recovers waits until every client has had a lock again, and with all until every master is used
+// again. It notes how long that took.
 func (r *run) recovers(all bool) {
 	r.Helper()
 	r.progress(now(), 1)
@@ -29,12 +29,11 @@ func (r *run) recovers(all bool) {
 	}
 }
 
-// backBy notes that the recovery has taken until t. It counts from when the
-// masters answered, and is over sooner where the clients were faster than that.
+// backBy notes that the recovery has taken until t. It counts from when the masters answered:
+// clients that were faster than that recovered at once.
 func (r *run) backBy(t instant) { r.healed = max(r.healed, t.sub(r.backAt), 1) }
 
-// allUsable waits until every client can use every master, and notes when that
-// was.
+// allUsable waits until every client can use every master, and notes when that was.
 func (r *run) allUsable() {
 	r.Helper()
 	full := r.awaitUsable()
@@ -47,8 +46,7 @@ func (r *run) allUsable() {
 	}
 }
 
-// awaitUsable waits until every client can use every master, of which full has a
-// bit each.
+// awaitUsable waits until every client can use every master. full has a bit for each master.
 func (r *run) awaitUsable() (full uint64) {
 	r.Helper()
 	full = uint64(1)<<len(r.m.URLs()) - 1

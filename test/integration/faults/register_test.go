@@ -116,7 +116,7 @@ func (r *register) handle(q request) answer {
 	return answer{Accepted: true, Value: c.value}
 }
 
-// lost is how many of the accepted updates are not in the values.
+// lost returns how many of the accepted writes are missing in the values.
 func (r *register) lost() (lost, writes uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,8 +127,8 @@ func (r *register) lost() (lost, writes uint64) {
 	return lost, writes
 }
 
-// A registerConn is a client's way to the register. Without an answer nothing is
-// known: it is taken for refused.
+// A registerConn is a client's connection to the register. A request without an answer counts as
+// refused.
 type registerConn struct {
 	conn net.Conn
 	in   *json.Decoder

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// rowTTL is short enough to wait for it, and long enough for an engine to
-	// take its time while renewals go on.
+	// rowTTL is short enough to wait for, and long enough for renewals to go on while a fault is
+	// made.
 	rowTTL = 3 * time.Second
-	// settleBound is how long is waited for what must happen. It is generous:
-	// who reaches it has met something that is broken, not slow.
+	// settleBound is how long a row waits for what must happen. It is generous: beyond it
+	// something is broken, not slow.
 	settleBound = 20 * time.Second
-	// queueLife is after how long a queue expires at which nobody looks.
+	// queueLife is after how long a queue expires that nobody uses.
 	queueLife = 30 * time.Second
-	// lateness is how late the machine may give a process its turn.
+	// lateness is how late the machine may schedule a process.
 	lateness = time.Second
 )
 
@@ -37,7 +37,7 @@ type row struct {
 	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
 	run    func(r *run)
-	others []others // which assert it instead of run
+	others []others // tests that assert it instead of run
 }
 
 // A run is a row on its masters.
@@ -51,8 +51,8 @@ type run struct {
 	specs    []spec
 
 	away     map[int]bool // masters that do not answer
-	troubled map[int]bool // masters that something was done to
-	stopped  map[int]bool // of those, the ones that go on with what they had received
+	troubled map[int]bool // masters that have had a fault
+	stopped  map[int]bool // troubled ones that go on with what they had received
 	// standstills are the ends of operations that are excused (see pulse).
 	standstills map[instant]bool
 	faultAt     instant // when the fault began
@@ -63,19 +63,19 @@ type run struct {
 	healed      time.Duration // how long the recovery took, 0: not measured
 	litter      time.Duration // how long keys may stay behind
 	note        string        // for the table
-	memory      uint64        // what a client may take, in bytes; 0: it is not looked at
+	memory      uint64        // how much a client may take, in bytes; 0: not checked
 	twin        bool          // one server has two addresses, of which one is used
-	// queues: somebody stays in a queue that nobody leaves: the client was killed, the
-	// master refused, or it is the copy of a queue. It ends by its own expiry.
+	// queues: a client may stay in a queue: it was killed, the master refused to remove it, or the
+	// queue is a copy. The queue ends by its own expiry.
 	queues bool
-	// jumps: a master's clock is set and the guard is the standard one, which does
-	// not promise exclusion then (SAFETY: T0). A lock that is contended may be held
-	// by a bare majority, and the next one's may share that master alone with it.
+	// jumps: a master's clock is set, and the guard is the standard one, which then does not
+	// promise exclusion (SAFETY: T0). A contended lock may have a bare majority, and the next
+	// holder's majority may share that master alone with it.
 	jumps bool
 }
 
-// start gets everything ready but the clients. It is false where the row cannot
-// run here.
+// start prepares everything except the clients. The error is an *unable if the row cannot run
+// here.
 func (r *run) start(s setup) error {
 	m, err := startMasters(s)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) start(s setup) error {
 	return nil
 }
 
-// must fails the row.
+// must fails the row on an error.
 func (r *run) must(err error) {
 	r.Helper()
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *run) steady(change ...func(s *spec)) {
 	}
 }
 
-// client starts one more client and waits until it is there.
+// client starts one more client and waits until it is ready.
 func (r *run) client(s spec) *child {
 	r.Helper()
 	c := startChild(r.T, len(r.children), s, r.history)
@@ -145,9 +145,9 @@ func (r *run) byeOf(client int) event {
 	return r.history.byes[client]
 }
 
-// progress waits until every worker with locks of its own has locked and unlocked n
-// times, counting pairs that began after from. Of every other worker that ends by
-// itself it awaits one.
+// progress waits until every worker with locks of its own has locked and unlocked n times,
+// counting pairs that began after from. For every other worker that ends by itself it waits for
+// one.
 func (r *run) progress(from instant, n int) {
 	r.Helper()
 	behind := ""
@@ -189,7 +189,7 @@ func (r *run) lastFailures(from instant) string {
 	return strings.Join(texts, "; ")
 }
 
-// fault makes the fault, of which some masters may not answer from then on.
+// fault makes the fault. The masters away may not answer from then on.
 func (r *run) fault(makeIt func() error, away ...int) {
 	r.Helper()
 	for _, i := range away {
@@ -200,7 +200,7 @@ func (r *run) fault(makeIt func() error, away ...int) {
 	r.faultIn = now()
 }
 
-// heal ends it.
+// heal ends the fault.
 func (r *run) heal(endIt func() error) {
 	r.Helper()
 	r.healAt = now()
@@ -209,7 +209,7 @@ func (r *run) heal(endIt func() error) {
 	clear(r.away)
 }
 
-// finish ends the clients and asks what must hold in every row.
+// finish ends the clients and checks what must hold in every row.
 func (r *run) finish() {
 	r.Helper()
 	for _, c := range r.children {
@@ -254,7 +254,7 @@ func (r *run) finish() {
 	}
 }
 
-// wantNoKeys asks the masters that answer for what was left behind.
+// wantNoKeys checks that masters that answer have no keys left.
 func (r *run) wantNoKeys() {
 	r.Helper()
 	for ended := now(); ; time.Sleep(5 * time.Millisecond) {
@@ -278,9 +278,10 @@ func (r *run) wantNoKeys() {
 	}
 }
 
-// cleanBy is when a master must have no key any more, where the clients ended at that instant. A release is
-// kept for a TTL for a master that does not answer. Where the master was stopped for longer, nothing may follow what it had received
-// and executes when it goes on: the net is the TTL, which begins then.
+// cleanBy returns when a master must have no key any more, if the clients ended at ended. A
+// release is kept for a TTL for a master that does not answer. If the master was stopped for
+// longer, no release may follow an acquisition that it had received and executes when it goes on.
+// Then the key expires by its TTL, which begins there.
 func (r *run) cleanBy(master int, ended instant) instant {
 	by := ended.add(r.litter)
 	if r.stopped[master] && r.backAt.sub(r.faultAt) > rowTTL {
@@ -289,8 +290,7 @@ func (r *run) cleanBy(master int, ended instant) instant {
 	return by
 }
 
-// keys are the keys of a master that are there for a lock or for who waits for
-// one.
+// keys returns the keys of a master that are there for locks or for waiters.
 func (r *run) keys(i int) []string {
 	r.Helper()
 	names, err := redis.Strings(r.m.Do(i, "KEYS", "*"))
@@ -306,7 +306,7 @@ func (r *run) keys(i int) []string {
 	})
 }
 
-// tryRow runs a row, and adds what became of it to the table.
+// tryRow runs a row, and adds its result to the table.
 func tryRow(t *testing.T, w row) {
 	r := &run{T: t, level: w.level}
 	entry := table.entry(w)

@@ -16,12 +16,12 @@ func clientRows() []row {
 		fault:  "client frozen longer than its TTL, in the middle of everything",
 		expect: "what it was about to get fails, what it held is lost; the others go on, and never beside it",
 		run: func(r *run) {
-			// Who stops between a look at its lock and its deed writes later, which is
-			// refused for its token.
+			// A client that is stopped between its check of the lock and its write writes later.
+			// The register refuses that because of its token.
 			r.steady(func(s *spec) { s.TTL = rowTTL / 2 })
 			r.fault(func() error { return r.children[0].freeze() })
 			r.specs[0].Idle = true
-			time.Sleep(rowTTL) // the fault is that much time
+			time.Sleep(rowTTL) // the fault lasts that long
 			r.progress(now(), 10)
 			r.heal(func() error { return r.children[0].Thaw() })
 			r.specs[0].Idle = false
@@ -65,13 +65,13 @@ func clientRows() []row {
 				Workers: []worker{{Do: doHot, Keys: []string{"held:0"}, Pace: 10 * time.Millisecond}},
 			})
 			r.litter = rowTTL
-			r.queues = true // while it waited, perhaps
+			r.queues = true // it may have waited
 			first := r.specs[0]
 			r.fault(r.children[0].Kill)
 			r.specs[heir.number].Idle = false // it gets what the other one held
 			r.progress(r.faultIn, 10)
 			r.healAt, r.backAt = now(), now()
-			first.Workers = first.Workers[:3] // all but the one that holds
+			first.Workers = first.Workers[:3] // all except the one that holds
 			r.client(first)
 			r.recovers(true)
 			r.noteWorst(func(d done) bool { return d.client == 1 })
@@ -112,7 +112,7 @@ func debugCommand() []string {
 	return []string{"--enable-debug-command", "local"}
 }
 
-// connections are the numbers of the library's connections on a master.
+// connections returns the numbers of the library's connections on a master.
 func (r *run) connections(i int) map[string]bool {
 	r.Helper()
 	list, err := redis.String(r.m.Do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))

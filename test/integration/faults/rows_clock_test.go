@@ -105,7 +105,7 @@ func clockRows() []row {
 				}
 				return r.setClocks(0, 0, 1, 2)
 			}, 0, 1, 2)
-			// Who comes now has seen nothing of it, and wants what the others hold.
+			// A client that starts now has seen nothing of it, and wants what the others hold.
 			eager := spec{TTL: 2 * rowTTL, URLs: r.m.URLs(), Level: r.level, Fencing: true, Stranger: true, Idle: true}
 			for range 4 {
 				eager.Workers = append(eager.Workers, worker{Do: doOwn, Keys: []string{"held:0", "held:1"}, Pace: 2 * time.Millisecond})
@@ -114,7 +114,7 @@ func clockRows() []row {
 			r.healAt, r.backAt = r.faultIn, r.faultIn
 			clear(r.away)
 			r.recovers(true)
-			time.Sleep(2 * rowTTL) // whoever is to get it too early gets it by then
+			time.Sleep(2 * rowTTL) // a grant that is too early would come by then
 			r.litter = 2 * rowTTL
 		},
 	}, {
@@ -216,7 +216,7 @@ func (r *run) awaitHeld(client int) {
 	}
 }
 
-// awaitLost waits until it has noticed since from that it lost it.
+// awaitLost waits until the client has noticed, after from, that it lost that lock.
 func (r *run) awaitLost(client int, from instant) {
 	r.Helper()
 	if !r.history.awaitHold(func(h *held) bool {
@@ -226,8 +226,8 @@ func (r *run) awaitLost(client int, from instant) {
 	}
 }
 
-// cutByStep reports whether a difference was measured while the clock was set: it is half of that, more or less.
-// The next look knows it.
+// cutByStep reports whether a difference was measured while the clock was set: its uncertainty is
+// about half of the step. The next look measures it right.
 func cutByStep(text string) bool {
 	return strings.Contains(text, "± 30m0s") || strings.Contains(text, "± 29m59")
 }
@@ -243,8 +243,7 @@ func (r *run) toldOff(offset time.Duration, told []done) {
 	r.Log(told[0].Text)
 }
 
-// reported waits until every client has been told that a master's clock went
-// forward.
+// reported waits until every client has reported that a master's clock went forward.
 func (r *run) reported() {
 	r.Helper()
 	forward := func(said string) bool { return strings.Contains(said, "forward") }

@@ -2,8 +2,8 @@ package faults
 
 const ofCommand = "../../../cmd/redlock-demo"
 
-// commandRows are about redlock exec, whose work is processes. Each notes in a file when it begins and ends, and nobody may
-// do so between another's two lines.
+// commandRows are about redlock exec, whose work is processes. Each notes in a file when it begins
+// and ends, and no other may write between its two lines.
 func commandRows() []row {
 	return []row{
 		elsewhereRow("redlock exec is stopped, or its lock is lost, while work goes on in other process groups (timeout, job control, chains)",

@@ -21,8 +21,8 @@ const (
 	ofSimulation  = "../../proof/sim" // of which rows name profiles
 )
 
-// elsewhereRows are asserted in full by tests that start their own masters, or
-// feign them. The row names those tests.
+// elsewhereRows are checked in full by tests that start their own masters, or simulate them. Each
+// row names those tests.
 func elsewhereRows() []row {
 	return []row{
 		elsewhereRow("RST in mid-reply, truncated reply, RESP garbage, `$2147483647`, deep nesting",
@@ -129,7 +129,7 @@ func elsewhereRow(fault, expect, dir string, tests ...string) row {
 	return row{fault: fault, expect: expect}.and(dir, tests...)
 }
 
-// and names further tests, of another package.
+// and adds tests of another package.
 func (w row) and(dir string, tests ...string) row {
 	w.others = append(w.others, others{dir, tests})
 	return w
@@ -141,18 +141,18 @@ type others struct {
 	tests []string
 }
 
-// byOthers is what becomes of the row of other tests. These run with their own packages: here
-// they would run once more.
+// byOthers is the result of a row that other tests check. They run with their own packages, and
+// not once more here.
 const byOthers = "by other tests"
 
-// TestRowsNameTestsThatAreThere runs on every commit, which the matrix does not.
+// This test runs on every commit, unlike the matrix.
 func TestRowsNameTestsThatAreThere(t *testing.T) {
 	for _, w := range matrix() {
 		w.namesOfOthers(t)
 	}
 }
 
-// tryElsewhere looks that the tests which a row names are there.
+// tryElsewhere checks that the tests that a row names exist.
 func tryElsewhere(t *testing.T, w row) {
 	entry := table.entry(w)
 	names := w.namesOfOthers(t)
@@ -162,7 +162,8 @@ func tryElsewhere(t *testing.T, w row) {
 	}
 }
 
-// namesOfOthers are what asserts a row elsewhere. The test fails for what is not there.
+// namesOfOthers returns the names of the tests that check a row elsewhere. The test fails if one
+// does not exist.
 func (w row) namesOfOthers(t *testing.T) (names []string) {
 	for _, by := range w.others {
 		files, err := filepath.Glob(filepath.Join(by.dir, "*.go"))

@@ -9,11 +9,11 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// guardTTL is the longest TTL of the fleet in rows in which quarantine must last
-// longer than what is held: it lasts a little longer than this.
+// guardTTL is MaxTTL in rows in which the quarantine must outlast what is held: it is a little
+// longer than this.
 const guardTTL = 2 * rowTTL
 
-// syncsAtOnce has masters wait for no further replica before they sync one.
+// syncsAtOnce makes masters sync a replica without waiting for further ones.
 var syncsAtOnce = setup{config: redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}}
 
 // guardRows are about masters that have forgotten, or are not what they seem.
@@ -130,9 +130,9 @@ func guardRows() []row {
 	}
 }
 
-// quarantined asks that a master that has forgotten since has not voted for as
-// long as its quarantine lasts at least. Clients may meet it before the test
-// knows that it is there: what is passed has to be from before.
+// quarantined checks that a master that has forgotten its locks since began has not voted for at
+// least its quarantine. Clients may meet the master before the test does, so began must be an
+// earlier instant.
 func (r *run) quarantined(began instant) {
 	r.Helper()
 	least := r.specs[0].MaxTTL
@@ -168,7 +168,7 @@ func (r *run) replica(readOnly string) {
 		return err
 	}, 0)
 	r.abstains(0, "role is slave")
-	// From then on it has forgotten what it knew, and not before.
+	// Only from then on has it forgotten what it knew.
 	r.must(inStep(func(cmd string, args ...any) (any, error) { return r.m.Do(0, cmd, args...) }))
 	r.progress(now(), 20)
 	r.heal(func() error { _, err := r.m.Do(0, "REPLICAOF", "NO", "ONE"); return err })
@@ -194,8 +194,7 @@ func (r *run) flush() {
 	r.unfelt()
 }
 
-// abstains waits until no client counts a master's vote, and one says why in the
-// words that are wanted.
+// abstains waits until no client counts a master's vote, and one gives a reason that contains why.
 func (r *run) abstains(master int, why string) {
 	r.Helper()
 	said := ""
@@ -219,7 +218,7 @@ func (r *run) abstains(master int, why string) {
 	r.Logf("master %d abstains: %s", master, said)
 }
 
-// twins names one server twice: of five addresses, four servers.
+// twins names one server twice: five addresses lead to four servers.
 func (r *run) twins() {
 	urls := append([]string(nil), r.m.URLs()[:4]...)
 	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "[::ffff:127.0.0.1]", 1))
@@ -245,7 +244,7 @@ func (r *run) twins() {
 	r.bounded()
 }
 
-// strangers has clients join whose settings differ from those of the fleet.
+// strangers makes clients join whose settings differ from those of the fleet.
 func (r *run) strangers() {
 	r.steady(func(s *spec) { s.MaxTTL = guardTTL })
 	r.fault(func() error { return nil })

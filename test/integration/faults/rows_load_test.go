@@ -9,8 +9,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// loadRows are about numbers. They are shorter here than in the list unless
-// REDQUORUM_FAULTS_LONG asks for the whole of it.
+// loadRows are about large numbers. These are smaller than in the list unless
+// REDQUORUM_FAULTS_LONG is set.
 func loadRows() []row {
 	contend, keys, times, held, heldTTL := 3*time.Second, 1_000, 1, 2_000, 8*time.Second
 	if longRows {
@@ -84,8 +84,8 @@ func loadRows() []row {
 			r.allHeld(1, held)
 			r.healAt = now()
 			r.goesOn()
-			// Every third of the TTL, a tenth of that earlier at random, once more at the
-			// edges; a tenth more for what has to be asked again.
+			// A renewal is due every third of the TTL, up to a tenth of that earlier at random,
+			// and once more at the edges. A tenth more allows for retries.
 			lasted := r.healAt.sub(r.faultIn)
 			most := float64(held) * (1 + lasted.Seconds()/(heldTTL.Seconds()/3*0.9)) * 1.1
 			renewals := r.scriptCalls(0) - before
@@ -97,7 +97,7 @@ func loadRows() []row {
 	}}
 }
 
-// scriptCalls is how many scripts a master has been asked to run.
+// scriptCalls returns how many scripts a master has been asked to run.
 func (r *run) scriptCalls(i int) (n int) {
 	r.Helper()
 	info, err := redis.String(r.m.Do(i, "INFO", "commandstats"))
@@ -117,8 +117,8 @@ func (r *run) scriptCalls(i int) (n int) {
 
 func during(d time.Duration) string { return fmt.Sprintf(" for %v", d) }
 
-// allHeld waits until a worker of doMany has found n locks held, so many times
-// from now on.
+// allHeld waits until a worker of doMany has found n locks held, the given number of times from
+// now on.
 func (r *run) allHeld(times, n int) {
 	r.Helper()
 	from := now()

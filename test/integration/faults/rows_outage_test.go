@@ -54,8 +54,8 @@ func outageRows() []row {
 		expect: "nobody is held twice; a key may stay for its TTL, never longer",
 		run: func(r *run) {
 			r.steady()
-			// Locks whose renewals are spread over time: some are on their way whenever
-			// the masters stop.
+			// The renewals of these locks are spread over time: some are under way whenever the
+			// masters stop.
 			spread := spec{TTL: rowTTL, URLs: r.m.URLs()}
 			for i := range 24 {
 				hold := rowTTL*2/5 + time.Duration(i)*rowTTL/40
@@ -72,8 +72,8 @@ func outageRows() []row {
 				r.specs[i].Idle = true
 			}
 			r.heal(func() error { return r.m.Thaw(0, 1, 2) })
-			r.litter, r.queues = rowTTL, true           // from here on: what the masters had received is executed now
-			next := spec{TTL: rowTTL, URLs: r.m.URLs()} // who wants them then waits for no longer
+			r.litter, r.queues = rowTTL, true           // from now on: the masters execute what they had received
+			next := spec{TTL: rowTTL, URLs: r.m.URLs()} // its workers wait no longer than that
 			for _, w := range spread.Workers {
 				next.Workers = append(next.Workers, worker{Do: doHot, Keys: w.Keys, Pace: 10 * time.Millisecond, Hold: time.Millisecond})
 			}

@@ -11,9 +11,8 @@ import (
 	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
 
-// replyRows are about masters that answer, but not as they should. What the
-// library makes of each single answer, tests elsewhere say; here the others go
-// on beside it.
+// replyRows are about masters that answer wrongly. Tests elsewhere check what the library makes of
+// each answer. These rows check that the other masters go on beside it.
 func replyRows() []row {
 	return []row{{
 		fault:  "two masters answer with garbage, wrong types, lengths without end, nothing at all, and hang up",
@@ -134,19 +133,18 @@ func replyRows() []row {
 	}}
 }
 
-// wrongReplies are what a master may say instead of an answer.
+// wrongReplies are what a master may send instead of an answer.
 func wrongReplies() []string {
 	return []string{
 		":2\r\n", "$-1\r\n", "*-1\r\n", "*2\r\n:1\r\n:1\r\n", "$2\r\nOK\r\n", "+NO\r\n", "+QUEUED\r\n", ":-1\r\n", ":99999999999999999999\r\n",
 		"$2147483647\r\n", "$9223372036854775807\r\n", "$18446744073709551615\r\n", "*2147483647\r\n", "$-2\r\n",
 		strings.Repeat("*1\r\n", 1000) + ":1\r\n",
-		"+O", "$5\r\nab", "*2\r\n:1\r\n", "", // and the end
+		"+O", "$5\r\nab", "*2\r\n:1\r\n", "", // and then the connection ends
 		"HTTP/1.1 400 Bad Request\r\n\r\n", "\x00\xff\r\n", "\r\n\r\n", "+OK\n", strings.Repeat("x", 1<<17),
 	}
 }
 
-// says waits until a master answers a write with a word, or a script that
-// writes.
+// says waits until a master refuses a write with a word.
 func (r *run) says(i int, word string) error {
 	r.Helper()
 	var err error

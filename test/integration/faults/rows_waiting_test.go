@@ -1,6 +1,7 @@
 package faults
 
-// waitingRows are about those who wait for masters: until an outage ends, or an answer comes from far away.
+// waitingRows are about calls that wait for masters: until an outage ends, or an answer comes from
+// far away.
 func waitingRows() []row {
 	return []row{
 		elsewhereRow("three of five masters are restarted, and their quarantine ends, while a call waits",

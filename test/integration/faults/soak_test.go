@@ -21,11 +21,10 @@ const (
 	soakKeeps = time.Minute
 )
 
-// TestSoak mixes the faults at random over all kinds of locks, for as long as
-// REDQUORUM_SOAK says. It has two legs of equal length: a fleet each, one for every
-// level of the guard, since clocks may be set only where clients are strict. A seed
-// repeats the choice of the faults; what the machine makes of them it cannot
-// repeat.
+// TestSoak mixes the faults at random over all kinds of locks, for as long as REDQUORUM_SOAK says.
+// It has two legs of equal length, each with a fleet of its own and one level of the guard: clocks
+// may be set only if clients are strict. A seed repeats the choice of the faults, but not what the
+// machine makes of them.
 func TestSoak(t *testing.T) {
 	length, seed := soakOrder(t)
 	if err := canStart(soakSetup()); err != nil && requireRedis {
@@ -43,7 +42,7 @@ func TestSoak(t *testing.T) {
 				tally:  newTally(),
 			}
 			defer func() {
-				if t.Failed() { // or it came to an end without a count
+				if t.Failed() { // it may have ended without a count
 					s.violations = max(s.violations, 1)
 				}
 				total.add(s.tally)
@@ -57,7 +56,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakOrder is how long the soak is to last, and its seed.
+// soakOrder returns how long the soak is to last, and its seed.
 func soakOrder(t *testing.T) (length time.Duration, seed uint64) {
 	t.Helper()
 	length, seed = soakDefault, rand.Uint64()
@@ -76,14 +75,14 @@ func soakOrder(t *testing.T) (length time.Duration, seed uint64) {
 	return length, seed
 }
 
-// soakSetup is what the masters of a leg have to be able to do.
+// soakSetup returns what the masters of a leg must be able to do.
 func soakSetup() setup {
 	return setup{lines: true, config: redistest.Config{
 		AppendOnly: redistest.AppendAlways, MovableClock: redistest.ClockAvailable() == nil,
 	}}
 }
 
-// soakSays shows what a long run is at; short ones show it with -v.
+// soakSays prints the progress of a long run; short ones show it with -v.
 func soakSays(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("REDQUORUM_SOAK") != "" {
@@ -99,10 +98,10 @@ type soak struct {
 	*tally
 	random  *rand.Rand
 	clocked bool // masters' clocks can be set
-	patient int  // the client that something was done to in this round, -1: none
+	patient int  // the client with a fault in this round, -1: none
 }
 
-// leg runs for so long, and then asks what must hold in every row.
+// leg runs for length, and then checks what must hold in every row.
 func (s *soak) leg(length time.Duration) {
 	how := soakSetup()
 	s.must(s.start(how))
@@ -152,8 +151,8 @@ func (s *soak) another() {
 	})
 }
 
-// round makes trouble for one or two masters, rarely for three, and sometimes
-// for a client; looks how the others fare; and ends it.
+// round makes faults at one or two masters, rarely at three, and sometimes at a client. It checks
+// how the others go on, and ends the faults.
 func (s *soak) round() {
 	s.rounds++
 	count := 1 + s.random.IntN(2)
@@ -179,8 +178,8 @@ func (s *soak) round() {
 	}, which...)
 	disturbed := count
 	if slices.ContainsFunc(made, func(k trouble) bool { return k.name == replicaOf }) {
-		// A master whose first replica attaches begins another history, and cannot tell that
-		// from having lost its data: it loses its vote, too (docs/explanation/guard.md).
+		// A master whose first replica attaches begins another history. That looks like a loss of
+		// its data, so it loses its vote, too (docs/explanation/guard.md).
 		if disturbed++; disturbed == 3 {
 			s.outages++
 		}
@@ -196,7 +195,7 @@ func (s *soak) round() {
 	}
 	time.Sleep(time.Duration(s.random.Int64N(int64(2 * soakTTL)))) // how long the faults last
 	s.heal(func() error {
-		if err := end(); err != nil { // first, for who is frozen notices nothing
+		if err := end(); err != nil { // first, because a frozen client notices nothing
 			return err
 		}
 		for n, k := range made {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A tally is what a soak came to, or a leg of it.
+// A tally has the results of a soak, or of a leg.
 type tally struct {
-	done       map[string]int // operations, by what they were
+	done       map[string]int // operations by Op
 	locked     map[string]int // acquisitions, by kind of lock
 	faults     map[string]int // by kind
 	rounds     int
 	outages    int
 	recoveries int
-	slowest    time.Duration // of them
+	slowest    time.Duration // of the recoveries
 	longest    time.Duration // of the operations on locks that nobody else wanted
 	excused    int
 	violations int
@@ -26,7 +26,7 @@ func newTally() *tally {
 	return &tally{done: map[string]int{}, locked: map[string]int{}, faults: map[string]int{}}
 }
 
-// settle takes over what the history has counted.
+// settle takes over the counts of the history.
 func (t *tally) settle(h *history, excused int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,7 +18,7 @@ type spec struct {
 	MaxTTL   time.Duration // 0: the TTL
 	Timeout  time.Duration // for one master; 0: commandTimeout
 	Level    string        // of the guard; "" is the library's default
-	Fencing  bool          // of all locks but those of workers that are Plain
+	Fencing  bool          // of all locks, except those of workers that are Plain
 	Clock    time.Duration // by how much its wall clock is off
 	Movable  bool          // its wall clock can be moved by an order
 	Register string        // address of the register that the locks protect, "": none
@@ -55,12 +55,12 @@ const (
 	doWrite   = "write"   // Lock of a read-write lock
 	doAll     = "all"     // LockAll of two of the keys
 	doAny     = "any"     // LockAny
-	doMany    = "many"    // Lock of Count keys, which begin with the first of Keys, all held until the end
+	doMany    = "many"    // TryLock of Count keys, which begin with the first of Keys, all held until the end
 	doForeign = "foreign" // as doHot, by another Redlock library
-	doPaused  = "paused"  // holds its lock until an order, whatever becomes of it
+	doPaused  = "paused"  // holds its lock until an order, even if it is lost
 )
 
-// An order is what a client is told while it runs.
+// An order is sent to a client while it runs.
 type order struct {
 	Do    string        // stop, step, act
 	Clock time.Duration // step: by how much the wall clock is off from now on

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// table is what the rows of this run came to.
+// table has the results of the rows of this run.
 var table results
 
 type results struct {
@@ -20,13 +20,13 @@ type entry struct {
 	row     row
 	result  string
 	worst   time.Duration
-	bound   time.Duration // of the operations that worst is one of
+	bound   time.Duration // the bound of such operations
 	healed  time.Duration
 	note    string
 	results *results
 }
 
-// entry begins a line. Until it is told otherwise the row has failed.
+// entry begins a line. The row counts as failed until became says otherwise.
 func (t *results) entry(w row) *entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (e *entry) measured(worst, bound, healed time.Duration, note string) {
 	e.worst, e.bound, e.healed, e.note = worst, bound, healed, note
 }
 
-// markdown is the table, in the order of the rows of the matrix.
+// markdown returns the table, in the order of the rows of the matrix.
 func (t *results) markdown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func shown(d time.Duration) string {
 	}
 }
 
-// closingLine counts the rows by what became of them.
+// closingLine counts the rows by their results.
 func (t *results) closingLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +115,7 @@ func (t *results) closingLine() string {
 	return "faults: " + strings.Join(parts, "; ")
 }
 
-// missing is how many rows were not chosen. It is asked when all have ended.
+// missing returns how many rows were not chosen. Call it when all have ended.
 func (t *results) missing() int {
 	return len(matrix()) - len(t.entries)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// A trouble is what is done to a master, and how it ends.
+// A trouble is a fault of a master, and how it ends.
 type trouble struct {
 	name       string
 	begin, end func(i int) error
@@ -18,12 +18,11 @@ type trouble struct {
 
 func nothing(int) error { return nil }
 
-// replicaOf is the trouble that makes a master another one's replica, which is troubled
-// by it as well.
+// replicaOf is the trouble that makes a master a replica of another. It troubles the other as
+// well.
 const replicaOf = "REPLICAOF"
 
-// masterTroubles are those that these masters can have. Nothing is done to
-// whole.
+// masterTroubles returns the troubles that these masters can have. The master whole has none.
 func (s *soak) masterTroubles(whole int) []trouble {
 	command := func(cmd string, args ...any) func(i int) error {
 		return func(i int) error { _, err := s.m.Do(i, cmd, args...); return err }
@@ -53,12 +52,12 @@ func (s *soak) masterTroubles(whole int) []trouble {
 			before[i] = s.connections(i)
 			return s.m.HalfOpen(i)
 		}, end: func(i int) error {
-			// Until then the fault goes on for who has not noticed.
+			// Until then the fault goes on for clients that have not noticed.
 			s.awaitReplaced(i, before[i])
 			return nil
 		}},
 		{name: "slow", begin: func(i int) error { return s.m.slow(late, i) }, end: func(i int) error {
-			defer time.Sleep(late) // what is on its way goes on to be late
+			defer time.Sleep(late) // what is under way is still late
 			return s.m.Heal(i)
 		}},
 	}
@@ -69,7 +68,7 @@ func (s *soak) masterTroubles(whole int) []trouble {
 				if err := s.setClocks(s.offset(), i); err != nil {
 					return err
 				}
-				time.Sleep(300 * time.Millisecond) // as long as the jump is
+				time.Sleep(300 * time.Millisecond) // the jump is that long
 				return s.setClocks(0, i)
 			}, end: nothing})
 	}
@@ -111,8 +110,8 @@ func (s *soak) offset() time.Duration {
 	return by
 }
 
-// replicate makes a master a replica of another, whose data it gets, with the queues
-// that are there: nobody leaves a copy of a queue.
+// replicate makes a master a replica of another. It gets the other's data, with copies of queues
+// that nobody leaves.
 func (s *soak) replicate(i, of int) error {
 	s.queues = true
 	u, err := url.Parse(s.m.URLs()[of])
@@ -138,9 +137,9 @@ func (s *soak) independent(i int) error {
 	}
 }
 
-// troubleAClient freezes or kills one, or sets its clock, now and then, and
-// returns what puts things right. Clients' clocks are set where masters' are
-// not: that all jump together no client can know.
+// troubleAClient freezes or kills a client, or sets its clock, now and then. It returns a function
+// that puts things right. It sets clients' clocks only if no master's clock is set: no client can
+// notice that all jump together.
 func (s *soak) troubleAClient(clocks bool) (end func() error) {
 	if s.random.IntN(3) != 0 {
 		return func() error { return nil }

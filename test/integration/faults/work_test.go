@@ -68,8 +68,8 @@ func (j *job) turn() (held bool) {
 	case doFair:
 		l, err = j.lib.Lock(ctx, j.key(), append(opts, redlock.WithFairness())...)
 	case doOwn:
-		// Not under the client's context: an attempt that is cut short by the
-		// end of the load says nothing of the masters.
+		// This does not use the client's context: an attempt that the end of the load cuts short
+		// shows nothing about the masters.
 		op = opLock
 		l, err = j.lib.TryLock(context.WithoutCancel(ctx), j.key(), opts...)
 	case doRead:
@@ -126,8 +126,8 @@ func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOpti
 	return j.got(ctx, opWait, began, err)
 }
 
-// got tells of an acquisition that has ended, and whether it has succeeded. One
-// that the end of the load has cut short is not told.
+// got reports an acquisition that has ended, and returns whether it has succeeded. It does not
+// report one that the end of the load has cut short.
 func (j *job) got(ctx context.Context, op string, began instant, err error) bool {
 	if err == nil || ctx.Err() == nil {
 		j.tellOp(op, began, err)
@@ -139,28 +139,27 @@ func (j *job) got(ctx context.Context, op string, began instant, err error) bool
 	return false
 }
 
-// tellOp tells of an operation that has ended.
+// tellOp reports an operation that has ended.
 func (j *job) tellOp(op string, began instant, err error) {
 	e := event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now()}
 	e.classify(err)
 	j.tell(e)
 }
 
-// A hold is a lock that a worker holds, and what it has told of it.
+// A hold is a lock that a worker holds, and what it has reported of it.
 type hold struct {
 	*job
 	lock  *redlock.Lock
-	name  string  // what it is told by
+	name  string  // its name in events
 	until instant // the lock was valid until then when last looked at
-	told  instant // what was told of until
+	told  instant // the last until that was reported
 	proof instant // the lock was valid then
 }
 
-// tellAfter is by how much a lock has to be valid longer before that is told.
+// tellAfter is by how much longer a lock must be valid before that is reported.
 const tellAfter = 50 * time.Millisecond
 
-// look reads how long the lock is valid. It errs towards less: the clock is read
-// before the lock is asked.
+// look reads how long the lock is valid. It errs towards less, because it reads the clock first.
 func (h *hold) look() (valid bool) {
 	t := now()
 	left := h.lock.Remaining()
@@ -183,7 +182,7 @@ func (h *hold) begin(shared bool) {
 	})
 }
 
-// note tells of a lock that has become valid for longer.
+// note reports a lock that has become valid for longer.
 func (h *hold) note() (valid bool) {
 	valid = h.look()
 	if h.until.sub(h.told) > tellAfter {
@@ -193,7 +192,7 @@ func (h *hold) note() (valid bool) {
 	return valid
 }
 
-// keep holds the lock for so long, or until it is lost.
+// keep holds the lock for d, or until it is lost.
 func (h *hold) keep(d time.Duration) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -231,15 +230,15 @@ func (h *hold) workUnderTheLock(shared bool) {
 	for _, key := range h.lock.Keys() {
 		value, ok := r.read(key, h.lock)
 		h.pause(h.Hold)
-		// The check before the deed: what no lock can take off its user.
+		// Check before the write: no lock can do that for its user.
 		if ok && h.look() {
 			r.write(key, h.lock, value+1)
 		}
 	}
 }
 
-// ignoreTheLoss is what a program does that never looks at its lock: it reads,
-// waits for the order to act, however long that takes, and writes.
+// ignoreTheLoss acts like a program that never looks at its lock: it reads, waits for the order to
+// act, however long that takes, and writes.
 func (h *hold) ignoreTheLoss() {
 	r := h.openRegister()
 	if r == nil {
@@ -283,8 +282,8 @@ func (h *hold) release() {
 	h.job.tellOp(opUnlock, began, h.lock.Unlock(context.Background()))
 }
 
-// stop tells that nobody relies on the lock any more. Who has found it valid
-// relies on it until then.
+// stop reports that the worker no longer relies on the lock. If the lock is valid, it has relied
+// on it until now.
 func (h *hold) stop() {
 	end := event{Kind: eventEnd, Hold: h.name}
 	if h.look() {

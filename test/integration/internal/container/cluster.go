@@ -11,10 +11,10 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// A Cluster is a number of masters in containers on a private network, each at
-// an address that it keeps over a restart. They are reached there directly: a
-// published port would answer for a container that is cut off, and change when
-// it starts again. Its methods may be called for different masters at a time.
+// A Cluster is a number of masters in containers on a private network, each at an address that it
+// keeps over a restart. They are reached there directly: a published port would answer for a
+// container that is cut off, and change when it starts again. Its methods may be called
+// concurrently for different masters.
 type Cluster struct {
 	engine    *Engine
 	network   *dockertest.Network
@@ -49,8 +49,8 @@ func (c *Cluster) start(n int) error {
 	return atOnce(which, c.awaitAnswer)
 }
 
-// Close removes the containers and the network, and says so if any of this run
-// is left. It takes at most settleBound.
+// Close removes the containers and the network, and fails if any of this run is left. It takes at
+// most settleBound.
 func (c *Cluster) Close() error {
 	defer c.engine.pool.Client.HTTPClient.CloseIdleConnections()
 	return c.engine.remove(func(name, run string) bool {
@@ -61,7 +61,7 @@ func (c *Cluster) Close() error {
 // Address is a master's host and port.
 func (c *Cluster) Address(i int) string { return c.addresses[i] + ":6379" }
 
-// URLs are those of all masters.
+// URLs returns the URLs of all masters.
 func (c *Cluster) URLs() []string {
 	urls := make([]string, len(c.addresses))
 	for i := range urls {
@@ -70,9 +70,8 @@ func (c *Cluster) URLs() []string {
 	return urls
 }
 
-// createNetwork makes a network in a subnet that nobody uses, and returns the
-// first three numbers of its addresses: addresses can be chosen only where the
-// subnet was.
+// createNetwork makes a network in a subnet that nobody uses, and returns the first three numbers
+// of its addresses. Docker lets callers choose addresses only if they have chosen the subnet.
 func (c *Cluster) createNetwork() (subnet string, err error) {
 	first := rand.IntN(256)
 	for n := range 256 {
@@ -94,9 +93,8 @@ func (c *Cluster) createNetwork() (subnet string, err error) {
 	return "", errors.New("no subnet of 10.231.0.0/16 is free for a network of containers")
 }
 
-// create makes and starts a container. It goes past dockertest's RunWithOptions,
-// which chooses no address and has containers stopped by SIGWINCH, which Redis
-// does not heed.
+// create makes and starts a container. It does not use dockertest's RunWithOptions, which chooses
+// no address, and stops containers with SIGWINCH, which Redis ignores.
 func (c *Cluster) create(i int) error {
 	name, client := c.network.Network.Name, c.engine.pool.Client
 	made, err := client.CreateContainer(docker.CreateContainerOptions{

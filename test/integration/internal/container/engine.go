@@ -48,7 +48,7 @@ var find = sync.OnceValues(func() (*Engine, error) {
 		return nil, fmt.Errorf("no Docker engine: %w", err)
 	}
 	pool.Client.SetTimeout(engineBound)
-	// NewPool asks nobody whether there is an engine.
+	// NewPool does not check that there is an engine.
 	ctx, cancel := context.WithTimeout(context.Background(), pingBound)
 	defer cancel()
 	if err := pool.Client.PingWithContext(ctx); err != nil {
@@ -64,9 +64,8 @@ var find = sync.OnceValues(func() (*Engine, error) {
 	return e, nil
 })
 
-// chooseImage takes the image that REDIS_IMAGE names; else the official one or
-// the one of `make image` where they are there already; else it pulls the
-// official one.
+// chooseImage takes the image that REDIS_IMAGE names. Without that it takes the official one or
+// that of `make image`, whichever is there already, or pulls the official one.
 func (e *Engine) chooseImage() error {
 	if image := os.Getenv(imageVariable); image != "" {
 		e.Image = image
@@ -97,7 +96,7 @@ func (e *Engine) pull(image string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), pullBound)
 	defer cancel()
 	repository, tag := image, "latest"
-	// The last colon begins the tag, unless it is that of a registry's port.
+	// The last colon begins the tag, unless a registry's port follows it.
 	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
 		repository, tag = image[:i], image[i+1:]
 	}

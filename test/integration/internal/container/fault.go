@@ -69,9 +69,8 @@ func (c *Cluster) Restart(which ...int) error {
 	})
 }
 
-// freezeTries is how often the engine is asked to pause a master: it gives up
-// itself, and lets the processes go on, where a busy machine has not stopped all
-// of them soon.
+// freezeTries is how often the engine is asked to pause a master. On a busy machine the engine
+// gives up, and lets the processes go on, if it has not stopped all of them soon.
 const freezeTries = 5
 
 // Freeze stops all processes of masters.
@@ -93,8 +92,7 @@ func (c *Cluster) Thaw(which ...int) error {
 	return atOnce(which, func(i int) error { return c.engine.pool.Client.UnpauseContainer(c.ids[i]) })
 }
 
-// Cut takes masters off the network: what is sent to them gets lost, both ways,
-// while they go on.
+// Cut takes masters off the network: they run on, and whatever is sent to or by them is lost.
 func (c *Cluster) Cut(which ...int) error {
 	return atOnce(which, func(i int) error {
 		connection := docker.NetworkConnectionOptions{Container: c.ids[i], Force: true}

@@ -17,17 +17,15 @@ const runLabel = "io.redquorum.integration"
 
 var thisRun = fmt.Sprintf("%d-%d", time.Now().Unix(), os.Getpid())
 
-// stale says whether a run is over that never cleared up behind itself: no run
-// of these tests takes an hour.
+// stale says whether a run is over that did not clean up: no run of these tests takes an hour.
 func stale(run string) bool {
 	began, _, _ := strings.Cut(run, "-")
 	unix, err := strconv.ParseInt(began, 10, 64)
 	return err == nil && time.Since(time.Unix(unix, 0)) > time.Hour
 }
 
-// remove removes containers, running or not, and then networks, by their names
-// and the runs that they are of. The engine may still be busy with some of them:
-// it is asked again for a while.
+// remove removes containers, running or not, and then networks, by their names and runs. It tries
+// repeatedly for a while, because the engine may still be busy with some of them.
 func (e *Engine) remove(which func(name, run string) bool) error {
 	var err error
 	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {

@@ -1,6 +1,6 @@
-// Package peer runs the test binary once more, as another process that takes part in a
-// test. It is told orders on its standard input, whose end ends it, and reports on its
-// standard output, both in JSON.
+// Package peer runs the test binary once more, as another process that takes part in a test. The
+// process reads orders from its standard input until that ends, and writes reports to its standard
+// output, both in JSON.
 package peer
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // A Process is a peer as the test sees it.
 type Process struct {
-	Over   bool // it was waited for
+	Over   bool // the process has ended
 	Killed bool
 
 	cmd    *exec.Cmd
@@ -26,8 +26,8 @@ type Process struct {
 	ended  chan struct{} // closed once its output has ended
 }
 
-// Start starts a process with a variable set by which it knows what it is. read is called in
-// a goroutine of its own, and reads what the process reports until that ends.
+// Start starts a process with a variable set that says what it is. read runs in a goroutine of its
+// own, and reads the reports of the process until they end.
 func Start(variable, value string, read func(reports *json.Decoder)) (*Process, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), variable+"="+value)
@@ -49,7 +49,7 @@ func Start(variable, value string, read func(reports *json.Decoder)) (*Process, 
 	return p, nil
 }
 
-// Order tells the process something.
+// Order sends the process an order.
 func (p *Process) Order(o any) error { return p.orders.Encode(o) }
 
 // Freeze stops the process, and returns when none of its threads runs any more.
@@ -68,7 +68,8 @@ func (p *Process) Kill() error {
 	return p.wait()
 }
 
-// End ends its input and waits for it to leave, for so long. It may be called again.
+// End ends its input and waits for the process to leave, for at most within. It may be called
+// again.
 func (p *Process) End(within time.Duration) error {
 	if p.Over {
 		return nil

@@ -15,17 +15,17 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// A State is one in which a master refuses to write, and the word by which it says so.
-// Start and Finish return when the master is in the state, and out of it.
+// A State is one in which a master refuses to write; the refusal has the word Word. Start and
+// Finish return when the master is in the state, and out of it.
 type State struct {
 	Name, Word    string
 	Start, Finish func(m *redistest.Server) error
 }
 
-// States are all states.
+// States lists all states.
 var States = []State{
 	{"out of memory", "OOM", set("maxmemory", "1"), set("maxmemory", "0")},
-	// Of a master that is not there: nothing is synchronized.
+	// There is no such master: nothing is synchronized.
 	{"a replica", "READONLY", command("REPLICAOF", "127.0.0.1", "1"), command("REPLICAOF", "NO", "ONE")},
 	{"too few replicas", "NOREPLICAS", set("min-replicas-to-write", "1"), set("min-replicas-to-write", "0")},
 	{"snapshots fail", "MISCONF", failSnapshots, set("save", "")},
@@ -51,7 +51,7 @@ func failSnapshots(m *redistest.Server) error {
 	})
 }
 
-// keepBusy runs a script that ends only when it is killed, for which nobody waits.
+// keepBusy starts a script that ends only when it is killed, and does not wait for it.
 func keepBusy(m *redistest.Server) error {
 	conn, err := m.Dial(context.Background())
 	if err != nil {

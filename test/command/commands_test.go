@@ -80,11 +80,10 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// start is the command masters [NAME] N [OPTION]...: it starts N masters. Other commands know
-// each as NAME1 to NAMEn, and all of them as NAME. Variables of these names hold the addresses
-// and the list of URLs; NAMEport1 is the first one's port. The default name is m, and its list
-// is also in REDLOCK_MASTERS. Options are fields of redistest.Config; tls writes its authority
-// to NAME.pem.
+// start is the command masters [NAME] N [OPTION]...: it starts N masters. Other commands know each
+// as NAME1 to NAMEn, and all of them as NAME. Variables of these names hold the addresses and the
+// list of URLs; NAMEport1 is the first one's port. The default name is m, and its list is also in
+// REDLOCK_MASTERS. Options are fields of redistest.Config; tls writes its authority to NAME.pem.
 func start(ts *testscript.TestScript, _ bool, args []string) {
 	name := "m"
 	if _, err := strconv.Atoi(args[0]); err != nil {

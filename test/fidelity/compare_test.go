@@ -59,8 +59,7 @@ func inFull(reply any) string {
 	return inWords(reply)
 }
 
-// sorted sorts what has no order: the members of a set, or the fields of a hash with their
-// values.
+// sorted sorts what has no order: the members of a set, or the fields of a hash with their values.
 func sorted(reply any, inPairs bool) any {
 	parts, ok := reply.([]any)
 	if !ok {

@@ -103,7 +103,6 @@ type event struct {
 	script  string // its name, if the command runs one
 }
 
-// makeUp draws an event.
 func makeUp(t *rapid.T) (e event) {
 	if likely(t, "step", 30) {
 		e.step = rapid.SampledFrom(steps).Draw(t, "by")

@@ -179,8 +179,7 @@ func (s *side) stored() (map[string]string, error) {
 
 func (p *pair) sides() [2]*side { return [2]*side{p.real, p.simulated} }
 
-// messageBound is how much later than a reply the simulated master may deliver a
-// message.
+// messageBound is how much later than a reply the simulated master may deliver a message.
 const messageBound = 2 * time.Second
 
 // told returns the messages to the waiting clients of both since the last call.

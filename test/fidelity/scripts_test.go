@@ -158,7 +158,6 @@ func modes(name string, args []any) string {
 	return said
 }
 
-// scriptCommand runs one of the scripts.
 func scriptCommand(t *rapid.T) (command []any, name string) {
 	s := rapid.SampledFrom(scripts()).Draw(t, "script")
 	if likely(t, "the queue", 15) { // it does more than any other
@@ -167,7 +166,6 @@ func scriptCommand(t *rapid.T) (command []any, name string) {
 	return commandOf(t, s), s.Name
 }
 
-// commandOf runs this script.
 func commandOf(t *rapid.T, s *script.Script) (command []any) {
 	c := anything(t)
 	if known := plausible[s.Name]; known != nil {

@@ -16,7 +16,7 @@ import (
 
 const (
 	containedTTL  = 3 * time.Second
-	containedWait = 500 * time.Millisecond // for one master
+	containedWait = 500 * time.Millisecond // limit for one master
 )
 
 // contained are five masters in containers, each at an address of its own, and two clients.

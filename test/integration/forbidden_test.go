@@ -107,7 +107,7 @@ func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
 	}
 }
 
-// A user who may write keys and not read them could set locks, and not release them.
+// A user that may write keys and not read them could set locks, and not release them.
 func TestNothingIsSetForAUserWhoMayNotReadKeys(t *testing.T) {
 	redistest.Need(t, redistest.WriteOnlyKeys)
 	p := startConfigured(t, locker("%W~* &* +@all"), 3)

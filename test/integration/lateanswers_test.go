@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A process has one processor and twenty goroutines that never wait. All that it sends and
+// A process has one processor and twenty goroutines that never wait. Whatever it sends and
 // receives is late.
 func TestABusyProcessorLosesNoLock(t *testing.T) {
 	p := startProcesses(t, 3)

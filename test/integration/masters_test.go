@@ -29,12 +29,12 @@ const lateBound = time.Second
 // masters are Redis servers, in processes or containers, that tests also reach without the
 // library.
 type masters struct {
-	trusting bool // clients believe every master: the test restarts or empties them
+	trusting bool // clients have no guard: the test restarts or empties masters
 	t        *testing.T
 	urls     []string
 	// command sends one command on a connection of its own.
 	command func(i int, cmd string, args ...any) (any, error)
-	// answers says whether a master is neither down nor frozen nor cut off.
+	// answers reports whether a master is neither down nor frozen nor cut off.
 	answers func(i int) bool
 }
 
@@ -161,7 +161,7 @@ func (m *masters) calls(i int, cmd string) int {
 	return n
 }
 
-// foreign puts another's lock onto masters, for a minute.
+// foreign puts somebody else's lock onto masters, for a minute.
 func (m *masters) foreign(key, value string, which ...int) {
 	m.t.Helper()
 	for _, i := range which {

@@ -21,11 +21,10 @@ const (
 	wrongPassword = "battery-staple"
 )
 
-// A mistake is a way in which a master's configuration and the client's do not
-// fit together.
+// A mistake is a way in which a master's configuration and the client's do not fit together.
 type mistake struct {
 	name string
-	bad  redistest.Config // of the masters that do not fit
+	bad  redistest.Config // the masters that do not fit
 	good redistest.Config
 	// url turns the URL of a master that does not fit into the client's.
 	url  func(u *url.URL)

@@ -26,7 +26,7 @@ const childVariable = "REDQUORUM_INTEGRATION_CHILD"
 // An order is what a newcomer reads from its standard input, whose end ends it.
 type order struct {
 	URLs []string
-	Key  string // of the lock that it is to take
+	Key  string // the lock that it is to take
 }
 
 // newcomerMain is a program with the library's own settings, except that it waits longer for

@@ -86,8 +86,7 @@ func (p *processes) thaw(which ...int) {
 	}
 }
 
-// restart starts masters that were killed; without an append-only file they
-// are empty.
+// restart starts masters that were killed; without an append-only file they are empty.
 func (p *processes) restart(which ...int) {
 	p.t.Helper()
 	for _, i := range which {

@@ -246,7 +246,7 @@ func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 					wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
 					text, named := err.Error(), 0
 					for part := range strings.SplitSeq(text, "; ") {
-						if strings.Contains(part, test.says) { // of one master, or of all with that reason
+						if strings.Contains(part, test.says) { // one master, or all with that reason
 							named += strings.Count(part, "127.0.0.1:")
 						}
 					}

@@ -32,7 +32,7 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	flush()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	wantEvals("lock", 3) // for the next look at the masters: the probe, and the scripts of the marker and the list
+	wantEvals("lock", 3) // the next look at the masters: the probe, and the scripts of the marker and the list
 	if err := l.Extend(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -108,8 +108,8 @@ func TestAnOldMasterBehindASentinelGrantsNothingBesideTheNewOne(t *testing.T) {
 type failingOver struct {
 	t        *testing.T
 	p        *processes
-	way      *redistest.Proxy // of the Sentinel to the master
-	quiet    *quietWay        // of the replica, if it is cut off, too
+	way      *redistest.Proxy // from the Sentinel to the master
+	quiet    *quietWay        // from the replica, if it is cut off, too
 	sentinel string
 }
 
@@ -189,7 +189,6 @@ func (w *quietWay) open(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// ask sends the Sentinel a command.
 func (f *failingOver) ask(cmd string, args ...any) (any, error) {
 	conn, err := redis.Dial("tcp", f.sentinel, redis.DialReadTimeout(time.Second))
 	if err != nil {

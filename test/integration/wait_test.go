@@ -16,13 +16,12 @@ const settleBound = 10 * time.Second
 // a processor first.
 const lateness = 500 * time.Millisecond
 
-// eventually waits for a condition, for settleBound at the most.
+// eventually waits for a condition, at most for settleBound.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	testutil.Within(t, settleBound, what, condition)
 }
 
-// timed is how long f takes.
 func timed(f func()) time.Duration {
 	began := time.Now()
 	f()

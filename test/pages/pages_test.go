@@ -100,7 +100,6 @@ func documentation(t *testing.T) []string {
 	return append(pagesOf(t, "../../docs"), "../../README.md")
 }
 
-// read is the text of a file.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -112,7 +111,7 @@ func read(t *testing.T, name string) string {
 
 // A fragment is a block of Go.
 type fragment struct {
-	line int // of its first line, in the page
+	line int // where it begins, in the page
 	text string
 }
 

@@ -14,7 +14,7 @@ import (
 // These bounds keep small what a reader has to learn. If one is too narrow for a good reason,
 // change it here, and say why.
 const (
-	exportedNames  = 125 // of package redlock: types, functions, methods, constants, variables
+	exportedNames  = 125 // in package redlock: types, functions, methods, constants, variables
 	roomsInside    = 18  // folders of internal/
 	fieldsOfStruct = 22
 	methodsOfType  = 40

@@ -41,7 +41,7 @@ const (
 const (
 	opLock   = "lock"   // one attempt on a key that nobody else uses
 	opWait   = "wait"   // Lock of a key that others use as well
-	opExtend = "extend" // of a lock that is held
+	opExtend = "extend" // Extend of a lock that is held
 	opUnlock = "unlock"
 )
 
@@ -62,13 +62,13 @@ type event struct {
 	Do     string   `json:"d,omitempty"` // eventOp: what the worker does
 	Hold   string   `json:"h,omitempty"` // which hold: its token
 	Keys   []string `json:"s,omitempty"` // of eventGrant
-	Shared bool     `json:"r,omitempty"` // of eventGrant: a reader's
+	Shared bool     `json:"r,omitempty"` // eventGrant: a reader's
 	At     instant  `json:"a,omitempty"` // eventOp: when it began
 	End    instant  `json:"e,omitempty"` // eventOp: when it ended
 	Until  instant  `json:"u,omitempty"`
 	Fence  uint64   `json:"f,omitempty"`
 	Failed string   `json:"x,omitempty"` // class of the error, "" for none
-	Text   string   `json:"t,omitempty"` // of the error; eventBye: what is left behind
+	Text   string   `json:"t,omitempty"` // the error's; eventBye: what is left behind
 	Causes int      `json:"c,omitempty"` // masters that the error names, except those that were not awaited
 	Memory uint64   `json:"b,omitempty"` // eventBye: memory that the process got from the system, in bytes
 	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit for each

@@ -116,8 +116,8 @@ func (r *run) bounded() {
 	}
 }
 
-// bound returns how long a client's operation may take: the timeout for one master, or how long
-// the call was told to wait, and in addition what a shared machine may take.
+// bound returns how long a client's operation may take: the timeout for one master, or the limit
+// of a waiting call, and in addition what a shared machine may take.
 func (s *spec) bound(op string) time.Duration {
 	switch {
 	case op == opWait:

@@ -19,7 +19,7 @@ type history struct {
 	usable  map[int]uint64     // the masters that each client can use
 	slow    []slow
 	clocks  map[int][]string // what each client has reported of masters' clocks
-	changes []change         // of usable
+	changes []change         // changes of usable
 	ready   map[int]bool
 	byes    map[int]event
 	waiters []chan struct{}
@@ -248,7 +248,6 @@ func (h *history) fallen() []string {
 	return found
 }
 
-// lost returns the holds that were lost.
 func (h *history) lost() (lost []*held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,7 +26,7 @@ type register struct {
 
 type cell struct {
 	value  uint64
-	writes uint64 // that were accepted
+	writes uint64 // accepted ones
 	fence  uint64
 	owner  string
 }

@@ -33,7 +33,7 @@ const hotPrefix = "hot:"
 type row struct {
 	fault  string
 	expect string
-	level  string // of the guard; "" is the library's default
+	level  string // the guard's; "" is the library's default
 	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
 	run    func(r *run)
@@ -92,7 +92,6 @@ func (r *run) start(s setup) error {
 	return nil
 }
 
-// must fails the row on an error.
 func (r *run) must(err error) {
 	r.Helper()
 	if err != nil {
@@ -100,8 +99,8 @@ func (r *run) must(err error) {
 	}
 }
 
-// steady is the load of most rows: two clients, each with locks of its own whose
-// latency counts, locks that both want, and one that is held all the time.
+// steady starts the load of most rows: two clients, each with locks of its own whose latency
+// counts, locks that both want, and one that is held all the time.
 func (r *run) steady(change ...func(s *spec)) {
 	r.Helper()
 	for i := range 2 {
@@ -279,9 +278,9 @@ func (r *run) wantNoKeys() {
 }
 
 // cleanBy returns when a master must have no key any more, if the clients ended at ended. A
-// release is kept for a TTL for a master that does not answer. If the master was stopped for
-// longer, no release may follow an acquisition that it had received and executes when it goes on.
-// Then the key expires by its TTL, which begins there.
+// release is kept for a TTL for a master that does not answer. A master that was stopped for
+// longer may go on with an acquisition that it had received, and get no release. Then the key
+// expires by its TTL, which begins there.
 func (r *run) cleanBy(master int, ended instant) instant {
 	by := ended.add(r.litter)
 	if r.stopped[master] && r.backAt.sub(r.faultAt) > rowTTL {

@@ -258,7 +258,6 @@ func (r *run) reported() {
 	r.Log(r.history.clocks)
 }
 
-// setClocks moves masters' clocks.
 func (r *run) setClocks(offset time.Duration, which ...int) error {
 	for _, i := range which {
 		if err := r.m.cluster.Masters[i].SetClock(offset); err != nil {

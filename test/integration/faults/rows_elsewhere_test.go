@@ -18,7 +18,7 @@ const (
 	ofScript      = "../../../internal/script"
 	ofGuard       = "../../../internal/guard"
 	ofVoters      = "../../../internal/voters"
-	ofSimulation  = "../../proof/sim" // of which rows name profiles
+	ofSimulation  = "../../proof/sim" // rows name profiles of it
 )
 
 // elsewhereRows are checked in full by tests that start their own masters, or simulate them. Each

@@ -243,8 +243,7 @@ func (s *soak) check(minority bool) {
 	}
 }
 
-// prune forgets operations that began before ops, and holds that ended before
-// holds.
+// prune forgets operations that began before ops, and holds that ended before holds.
 func (h *history) prune(holds, ops instant) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,8 +16,8 @@ type tally struct {
 	rounds     int
 	outages    int
 	recoveries int
-	slowest    time.Duration // of the recoveries
-	longest    time.Duration // of the operations on locks that nobody else wanted
+	slowest    time.Duration // the slowest recovery
+	longest    time.Duration // the slowest operation on locks that nobody else wanted
 	excused    int
 	violations int
 }

@@ -16,9 +16,9 @@ type spec struct {
 	Seed     uint64
 	TTL      time.Duration
 	MaxTTL   time.Duration // 0: the TTL
-	Timeout  time.Duration // for one master; 0: commandTimeout
-	Level    string        // of the guard; "" is the library's default
-	Fencing  bool          // of all locks, except those of workers that are Plain
+	Timeout  time.Duration // limit for one master; 0: commandTimeout
+	Level    string        // the guard's; "" is the library's default
+	Fencing  bool          // for all locks, except those of workers that are Plain
 	Clock    time.Duration // by how much its wall clock is off
 	Movable  bool          // its wall clock can be moved by an order
 	Register string        // address of the register that the locks protect, "": none
@@ -38,11 +38,11 @@ var levels = map[string]redlock.GuardLevel{levelStandard: redlock.GuardStandard,
 // A worker does one thing again and again, in a goroutine of its own.
 type worker struct {
 	Do    string        // one of the constants below
-	Keys  []string      // of which it takes one at a time; doAll: two, doAny: any
+	Keys  []string      // it takes one of them at a time; doAll: two, doAny: any
 	Pace  time.Duration // pause after each time
-	Count int           // of doMany
+	Count int           // how many keys doMany takes
 	Plain bool          // without a fencing token
-	Hold  time.Duration // for how long it holds a lock; 0: no longer than it takes
+	Hold  time.Duration // how long it holds a lock; 0: no longer than it takes
 }
 
 const (

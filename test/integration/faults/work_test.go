@@ -139,7 +139,6 @@ func (j *job) got(ctx context.Context, op string, began instant, err error) bool
 	return false
 }
 
-// tellOp reports an operation that has ended.
 func (j *job) tellOp(op string, began instant, err error) {
 	e := event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now()}
 	e.classify(err)
@@ -275,7 +274,6 @@ func (h *hold) extend() {
 	h.note()
 }
 
-// release ends the hold.
 func (h *hold) release() {
 	h.stop()
 	began := now()

@@ -1,5 +1,5 @@
-// Package history records who held which lock from when to when, and checks
-// what Redlock promises about that. It knows nothing of the library.
+// Package history records who held which lock and when, and checks what Redlock promises about
+// that. It is independent of the library.
 package history
 
 import (
@@ -12,10 +12,10 @@ import (
 // A Hold is one client's belief that it holds a lock. Instants are counted from
 // the start of the run, by a clock that all clients share.
 type Hold struct {
-	Client string // who
-	Op     string // by which call
+	Client string // which client and worker
+	Op     string // the call that got it
 	Keys   []string
-	Shared bool   // beside other readers
+	Shared bool   // a reader's
 	Token  string // owner mark; holds of one token are one hold that was handed on
 	Fence  uint64 // fencing token; 0: none
 

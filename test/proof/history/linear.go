@@ -27,9 +27,8 @@ const (
 
 func (v verb) String() string { return [...]string{"granted:", "over:"}[v] }
 
-// model is a read-write lock: the state is who holds it, sorted and joined, a
-// writer as "w token", a reader as "r token". Holds of one token do not exclude
-// each other.
+// model is a read-write lock: the state is who holds it, sorted and joined, a writer as "w token",
+// a reader as "r token". Holds of one token do not exclude each other.
 var model = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
@@ -75,11 +74,10 @@ var model = porcupine.Model{
 const window = 200
 
 // Linearizable checks, for each key, that its operations have an order in which each lock finds
-// the key free. A lock takes effect between its call and its return. Its end takes effect
-// between the instant at which the holder stops believing in it and the confirmation of its
-// release. If the release was not confirmed, or the lock merely expired, its end may be at any
-// later time. If there is no such order, porcupine's picture is written to a file that the
-// violation names.
+// the key free. A lock takes effect between its call and its return. Its end takes effect between
+// the instant at which the holder stops believing in it and the confirmation of its release. If
+// the release was not confirmed, or the lock merely expired, its end may be at any later time. If
+// there is no such order, porcupine's picture is written to a file that the violation names.
 func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {
@@ -104,7 +102,7 @@ func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 	return found
 }
 
-// split cuts a key's history where nobody held the lock or asked for it.
+// split cuts a key's history where nobody held the lock or waited for it.
 func split(holds History) (parts []History) {
 	byCall := slices.Clone(holds)
 	slices.SortStableFunc(byCall, func(a, b *Hold) int { return int(a.Asked - b.Asked) })

@@ -13,7 +13,7 @@ import (
 // unchanged library it passes.
 type goTest struct {
 	pkg  string // as the go command wants it: ./redlock; with or without race before it
-	name string // of the test, or of a part of it: TestX/part
+	name string // the test, or a part of it: TestX/part
 }
 
 func (g goTest) tests() (dir, pkg string) { return root, g.pkg }

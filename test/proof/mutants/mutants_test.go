@@ -47,7 +47,7 @@ func TestEachMutantIsFound(t *testing.T) {
 	needGo(t)
 	began := time.Now()
 	clean := make(map[string]string)     // programs by package
-	budgets := make(map[string]uint64)   // of the simulation, by profile
+	budgets := make(map[string]uint64)   // the simulation's, by profile
 	rows := make([]string, len(mutants)) // of the table
 	inTenth := sim.Tenth(t, len(mutants), "mutants")
 	chosen := func(i int) bool { return inTenth(i) && strings.Contains(mutants[i].name, *only) }

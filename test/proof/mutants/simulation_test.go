@@ -68,8 +68,7 @@ func runSearch(t *testing.T, program string, args ...string) (found discovery, e
 	return found, json.Unmarshal(text, &found)
 }
 
-// checkClean checks that so many seeds of a profile find nothing in the library as
-// it is.
+// checkClean checks that so many seeds of a profile find nothing in the library as it is.
 func checkClean(t *testing.T, clean, profile string, budget uint64) {
 	found, err := runSearch(t, clean, "-profile", profile, "-budget", strconv.FormatUint(budget, 10))
 	if err != nil {

@@ -73,7 +73,7 @@ func (w *world) giveBackTogether(c *client) {
 		}()
 	}
 	next := w.worker(c, len(held))
-	next.sleep(2 * time.Duration(w.every)) // behind both
+	next.sleep(2 * time.Duration(w.every)) // after both
 	asked := w.now()
 	l, err := c.lock().TryLock(background, "k0", redlock.WithLease(w.p.TTL))
 	for range held {

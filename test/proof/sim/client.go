@@ -44,7 +44,6 @@ func (c *client) lock() *redlock.Client {
 	return c.current
 }
 
-// open makes the redlock.Client.
 func (c *client) open(set settings) error {
 	p := c.w.p
 	c.mu.Lock()
@@ -113,7 +112,6 @@ func (c *client) make(
 	return redlock.New(owner.pool, opts...)
 }
 
-// ttl returns the TTL of the client's locks.
 func (c *client) ttl() time.Duration {
 	if c.w.p.Settings != 0 {
 		return c.set.maxTTL

@@ -78,8 +78,7 @@ func (w *world) lasting(fault int, d *dice) {
 	w.sleep(faultLane+fault, d.between(time.Millisecond, w.p.BlockedFor))
 }
 
-// partition cuts one client, or all of them, off from a master, in one
-// direction or in both.
+// partition cuts one client, or all of them, off from a master, in one direction or in both.
 func (w *world) partition(d *dice) {
 	master := d.upTo(len(w.nodes))
 	clients := []int{d.upTo(w.p.Clients)}
@@ -109,7 +108,6 @@ func (w *world) everybody() (all []int) {
 	return all
 }
 
-// freeze stops a master's process.
 func (w *world) freeze(d *dice) {
 	master := d.upTo(len(w.nodes))
 	w.net.change(func() { w.net.frozen[master] = true; w.net.stats.Frozen++ })
@@ -238,7 +236,7 @@ func (w *world) changeSides(d *dice) {
 // sideMargin is the most by which drift changes an offset within a run.
 const sideMargin = 5 * time.Millisecond
 
-// stepClient sets a client's wall clock anew.
+// stepClient steps a client's wall clock.
 func (w *world) stepClient(d *dice) {
 	c := w.clients[d.upTo(len(w.clients))]
 	to := w.clientOffset(d, d.upTo(2))

@@ -26,7 +26,6 @@ func newLanes(clients, masters int) *lanes {
 	return l
 }
 
-// now is the time since the start of the run.
 func (l *lanes) now() time.Duration { return time.Since(l.start) }
 
 // in returns the instant of a lane that is d from now, or a little later.

@@ -21,7 +21,7 @@ type link struct {
 	client int
 	node   *node
 	number uint64 // counts the connections of this client to this node
-	slot   int    // of its lanes
+	slot   int    // its lanes
 	upward string // names in the trace
 	downwd string
 	srv    net.Conn
@@ -35,7 +35,7 @@ type link struct {
 	hearing  uint64        // replies that have arrived at the client
 	greeting uint64        // how many commands at the start only begin the connection
 	asked    []string      // names of unanswered commands, if the trace is verbose
-	in       bytes.Buffer  // what has arrived at the client
+	in       bytes.Buffer  // bytes that have arrived at the client
 	changed  chan struct{} // closed when a field around here changes, while Read waits
 	reset    bool          // the client's end was reset
 	closed   bool          // the client has closed it
@@ -46,8 +46,7 @@ type link struct {
 	severed     bool // the master's end is closed
 }
 
-// A way is one direction: the queue of items under way, and how many of them are due but
-// blocked.
+// A way is one direction: the queue of items under way, and how many of them are due but blocked.
 type way struct {
 	lane  int
 	items []item
@@ -91,7 +90,7 @@ func newLink(n *network, client int, to *node, number uint64, slot int, srv net.
 	return l
 }
 
-// send puts an item on its way.
+// send makes an item arrive after delay.
 func (l *link) send(dir direction, it item, delay time.Duration) {
 	l.mu.Lock()
 	l.ways[dir].items = append(l.ways[dir].items, it)
@@ -251,8 +250,7 @@ func (l *link) wake() {
 	}
 }
 
-// read is the goroutine that takes what the master answers. It ends when the master's end
-// closes.
+// read is the goroutine that takes what the master answers. It ends when the master's end closes.
 func (l *link) read() {
 	buf := make([]byte, 4096)
 	var pending []byte
@@ -280,7 +278,7 @@ func (l *link) read() {
 	}
 }
 
-// answer puts a reply on its way.
+// answer sends a reply on its way to the client.
 func (l *link) answer(reply []byte) {
 	l.mu.Lock()
 	n, muted, greets := l.replies, l.muted, l.replies < l.greeting

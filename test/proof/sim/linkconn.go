@@ -108,8 +108,7 @@ type simAddr string
 func (simAddr) Network() string  { return "sim" }
 func (a simAddr) String() string { return string(a) }
 
-// SetReadDeadline ends a Read only if the deadline has passed already: the library sets no
-// other.
+// SetReadDeadline ends a Read only if the deadline has passed already: the library sets no other.
 func (l *link) SetReadDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

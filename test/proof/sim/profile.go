@@ -16,9 +16,9 @@ type Profile struct {
 	Masters int
 	Clients int
 	Workers int // goroutines of each client that take locks
-	Calls   int // of each worker
+	Calls   int // calls of each worker
 	Keys    int // that they contend for
-	Slots   int // of LockAny
+	Slots   int // keys of LockAny
 	Kinds   []weighted[Kind]
 
 	TTL            time.Duration
@@ -27,14 +27,14 @@ type Profile struct {
 	StallLimit     time.Duration
 	PounceFrom     time.Duration // how long before another's hold ends Pounce begins to try, at the most
 	Think          time.Duration // pause of a worker, at the most
-	Gather         time.Duration // for how long a client lets commands gather for one flush; 0: those of one instant
-	Poll           time.Duration // pause of those that poll, at the most
+	Gather         time.Duration // how long a client lets commands gather for one flush; 0: only those of one instant
+	Poll           time.Duration // pause of a polling call, at the most
 	Leases         int           // one in so many calls takes a lease
-	Abandon        int           // one in so many leases is never given back
+	Abandon        int           // one in so many leases is never released
 	Brief          bool          // holds are short
 	Edges          bool          // holds end at the boundaries: at a renewal, at the end of validity
 
-	Latency                     time.Duration // of most deliveries, at the most
+	Latency                     time.Duration // delay of most deliveries, at the most
 	SlowOneIn                   int           // deliveries are slow
 	SlowLeast, SlowMost         time.Duration
 	CutOneIn                    int // commands break their connection
@@ -70,7 +70,7 @@ type Profile struct {
 	StepBack                    time.Duration // after which a step is undone, at the most; 0: never
 	Sides                       time.Duration // how often masters' clocks cross the clients', as far as strict admits
 	ClientSteps                 time.Duration // how often clients' wall clocks are stepped, within ClientOffset
-	ClockError                  time.Duration // WithClockError, for strict
+	ClockError                  time.Duration // WithClockError of the strict guard
 	Ambushes                    time.Duration // how often ambush is played
 	Long                        bool          // holds last for longer than a TTL
 	Updates                     bool          // the holders read, change and write a set

@@ -9,8 +9,7 @@ import (
 // tenthVariable holds a digit: .ci/run sets it to run another tenth of the long tests each day.
 const tenthVariable = "REDQUORUM_TENTH"
 
-// Tenth says which of n things run: all of them, or every tenth. It logs how many it leaves
-// out.
+// Tenth says which of n things run: all of them, or every tenth. It logs how many it leaves out.
 func Tenth(t *testing.T, n int, things string) (runs func(i int) bool) {
 	t.Helper()
 	digit, given := os.LookupEnv(tenthVariable)

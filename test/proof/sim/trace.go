@@ -50,8 +50,7 @@ func (t *trace) data(who string, what func([]byte) string, b []byte) {
 	t.add(who, string(b), func() string { return what(b) })
 }
 
-// add adds an event to the hash, and a verbose trace also writes it down, unless its text is
-// "".
+// add adds an event to the hash, and a verbose trace also writes it down, unless its text is "".
 func (t *trace) add(who, what string, text func() string) {
 	at := t.lanes.now()
 	h := chance.Hash(uint64(at), chance.HashText(who), chance.HashText(what))
@@ -65,7 +64,6 @@ func (t *trace) add(who, what string, text func() string) {
 	}
 }
 
-// text returns the timeline.
 func (t *trace) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +115,6 @@ func nameOf(command []byte) string {
 	return w[0]
 }
 
-// replyText makes a reply readable.
 func replyText(b []byte) string {
 	s, _ := readable(b)
 	if len(s) > 120 {

@@ -28,8 +28,8 @@ type meddler struct {
 	mu     sync.Mutex     // guards what follows
 	spent  time.Duration  // in the call, in code of users
 	gone   bool           // Held has begun to end the lock
-	key    string         // of a lock that was handed over
-	token  string         // of that lock
+	key    string         // the key of a lock that was handed over
+	token  string         // its token
 	closed *redlock.Client
 }
 

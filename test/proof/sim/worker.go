@@ -172,7 +172,7 @@ func (k *worker) call(d *dice) {
 }
 
 // pounce waits until shortly before somebody's hold ends, and then tries a few times in a row.
-// asked is when its last try began.
+// asked is when the last try began.
 func (k *worker) pounce(
 	d *dice, key string, opts []redlock.LockOption,
 ) (l *redlock.Lock, asked time.Duration, err error) {
@@ -365,7 +365,6 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 	k.unlock(k.c, a)
 }
 
-// unlock releases the hold.
 func (k *worker) unlock(c *client, a *active) {
 	c.ended(a, "GIVES BACK")
 	asked := k.w.now()

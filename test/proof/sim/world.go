@@ -20,7 +20,7 @@ import (
 type Result struct {
 	Seed       uint64
 	Profile    *Profile
-	Hash       uint64 // of everything that happened, and when
+	Hash       uint64 // everything that happened, and when
 	History    history.History
 	Violations []history.Violation
 	Timeline   string // with Verbose
@@ -238,7 +238,6 @@ func (w *world) violated(kind, text string) {
 	w.violations = append(w.violations, v)
 }
 
-// shut closes all clients.
 func (w *world) shut() {
 	for _, c := range w.clients {
 		c.shut()

@@ -12,8 +12,7 @@ import (
 
 const askBound = 3 * time.Second // one command, dialing included
 
-// Do sends one command to a master on a connection of its own, and takes at
-// most 3 s.
+// Do sends one command to a master on a connection of its own, and takes at most 3 s.
 func (c *Cluster) Do(i int, cmd string, args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askBound)
 	defer cancel()

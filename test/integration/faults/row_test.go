@@ -188,7 +188,7 @@ func (r *run) lastFailures(from instant) string {
 	return strings.Join(texts, "; ")
 }
 
-// fault makes the fault. The masters away may not answer from then on.
+// fault makes the fault. From then on the masters in away need not answer.
 func (r *run) fault(makeIt func() error, away ...int) {
 	r.Helper()
 	for _, i := range away {

@@ -20,7 +20,7 @@ type entry struct {
 	row     row
 	result  string
 	worst   time.Duration
-	bound   time.Duration // the bound of such operations
+	bound   time.Duration // the bound for worst
 	healed  time.Duration
 	note    string
 	results *results

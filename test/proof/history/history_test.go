@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// at makes a hold of key k that is asked for and granted at from, and valid until until.
+// at makes a hold of key k that is asked for and granted at from, and is valid until until.
 func at(client string, from, until time.Duration, change ...func(*Hold)) *Hold {
 	h := &Hold{Client: client, Op: "Lock", Keys: []string{"k"}, Token: client + from.String(), Asked: from, Granted: from, Until: until}
 	for _, f := range change {

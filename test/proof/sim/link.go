@@ -36,7 +36,7 @@ type link struct {
 	greeting uint64        // how many commands at the start only begin the connection
 	asked    []string      // names of unanswered commands, if the trace is verbose
 	in       bytes.Buffer  // bytes that have arrived at the client
-	changed  chan struct{} // closed when a field around here changes, while Read waits
+	changed  chan struct{} // closed by wake; nil unless Read waits
 	reset    bool          // the client's end was reset
 	closed   bool          // the client has closed it
 	resets   bool          // Close drops commands under way
@@ -203,7 +203,7 @@ func (l *link) haunt(data []byte) {
 	})
 }
 
-// hangUp closes the master's end, with a reset over TCP.
+// hangUp closes the master's end, with a reset if it has one.
 func (l *link) hangUp() {
 	if c, ok := l.srv.(interface{ SetLinger(int) error }); ok {
 		_ = c.SetLinger(0)

@@ -280,3 +280,22 @@ func TestATryTakesTheMastersTimeoutAtTheMost(t *testing.T) {
 		}
 	}
 }
+
+// A try whose votes were split asks the silent masters for a holder. It waits for them about as
+// long as its attempt took, however long it waited before for masters to be judged.
+func TestATryThatWaitedForVotersWaitsNoLongerForSilentMasters(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		s.open() // declares the fleet
+		for i, token := range []string{"one", "one", "another"} {
+			s.Ask(2+i, "SET", "key", token)
+		}
+		s.Freeze(0, 1, 2)
+		c := s.open(redlock.WithPool(pool.WithCommandTimeout(10 * time.Second)))
+		time.AfterFunc(time.Second, func() { s.Thaw(2) })
+		within(t, time.Second+10*time.Millisecond, func() {
+			_, err := c.TryLock(t.Context(), "key")
+			wantExactly(t, err, redlock.ErrTaken)
+		})
+		s.Thaw(0, 1)
+	})
+}

@@ -140,7 +140,7 @@ func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
 		waits := func(key string, opts ...redlock.LockOption) (held *redlock.Lock, q *queuer, pilot int) {
 			held = mustLock(t, holder, key)
 			q = s.queue(waiter, key, opts...)
-			time.Sleep(20 * time.Second)
+			time.Sleep(6 * time.Second)
 			return held, q, s.pilot(key)
 		}
 		done := func(what string, q *queuer, most time.Duration, after func()) {

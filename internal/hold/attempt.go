@@ -132,7 +132,6 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	if h.claim.Fenced && res.Outcome == quorum.Granted {
 		elapsed = manager.now().Sub(h.life.start) // there may have been a second round
 	}
-	elapsed += a.waited // failures report this time too
 	if unfenced != nil && cause == nil {
 		unfenced.Others = len(h.Others())
 		return unfenced
@@ -186,7 +185,7 @@ func (a *attempt) failure(
 		}
 		kind = h.refusedAs(ask)
 	}
-	f := ask.Failure(h.name, kind, cause, elapsed)
+	f := ask.Failure(h.name, kind, cause, a.waited+elapsed)
 	f.Others, f.Note = len(h.Others()), note
 	return f
 }

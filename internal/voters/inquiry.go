@@ -35,9 +35,9 @@ type purpose uint8
 
 const (
 	askLook    purpose = iota // INFO, and the dial script
-	askDeclare                //
-	askAdopt                  //
-	askInit                   //
+	askDeclare
+	askAdopt
+	askInit
 )
 
 // writes reports whether the purpose is to write a marker. (The dial script of a look also writes

@@ -29,7 +29,7 @@ type Fences struct {
 // leastFence returns the token that an acquisition proposes: the wall clock in µs. So all
 // masters give the same token, and none has to be raised. Tokens of other keys play no part:
 // otherwise a client whose clock was once far ahead would spread that to all its keys.
-func (w *Wire) leastFence(c *Claim) uint64 {
+func (w *Wire) leastFence() uint64 {
 	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))
 }
 

@@ -55,7 +55,7 @@ func withLeases(locks []string) []string {
 func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
 	floor := a.agreedFence // the pilot's token: if the others give the same one, one round is enough
 	if floor == 0 {
-		floor = a.w.leastFence(c)
+		floor = a.w.leastFence()
 	}
 	a.read = readScriptedGrant
 	third := argUnused

@@ -56,7 +56,7 @@ func (w *Wire) takeCommand(
 		}
 		return script.Queue, c.withQueue(), w.takeArgs(at, c.Token, c.milliseconds(), at.only())
 	}
-	n := w.scriptedNumbers(c, k, w.leastFence(c), limit)
+	n := w.scriptedNumbers(c, k, w.leastFence(), limit)
 	if c.Kind == Set {
 		set := w.scriptedArgs(c, k, argUnused, n)
 		return Set.scripted.acquire, w.allKeys(c), set[:]

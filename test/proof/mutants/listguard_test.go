@@ -592,7 +592,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "an abstention that is told as a refusal",
 		breaks:  "errors name why a master does not vote",
-		edits:   []edit{{"internal/wire/result.go", "	case answer.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote\n		return nil, answer.Err\n", ""}},
+		edits:   []edit{{"internal/wire/result.go", "	case answer.Verdict == ballot.Failed: // also if it replied, but may not vote\n		return nil, answer.Err\n", ""}},
 		foundBy: goTest{"./internal/wire", "TestAMasterThatMayNotVoteIsToldToAbstain"},
 	},
 	{

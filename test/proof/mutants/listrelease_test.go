@@ -136,7 +136,7 @@ var ofReleases = []mutant{
 	{
 		name:    "a further handle that stays where a trace panics",
 		breaks:  "progress: the Unlock of the last handle releases",
-		edits:   []edit{{"redlock/reentrant.go", "		if leaves != nil { // a trace panics\n", "		if false {\n"}},
+		edits:   []edit{{"redlock/reentrant.go", "		if leaves != nil { // a trace has panicked\n", "		if false {\n"}},
 		foundBy: goTest{"./redlock", "TestAReentrantCallWhoseTracePanicsLeavesNoHandle"},
 	},
 	{

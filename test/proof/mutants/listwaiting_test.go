@@ -320,6 +320,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./redlock", "TestATryWhoseVotesWereSplitIsMadeAgain"},
 	},
 	{
+		name:    "an attempt that takes the wait for the guard for its own time",
+		breaks:  "L1: a master that is silent now does not delay a decided attempt",
+		edits:   []edit{{"internal/hold/attempt.go", "	elapsed := now.Sub(h.life.start)\n", "	elapsed := a.waited + now.Sub(h.life.start)\n"}},
+		foundBy: goTest{"./redlock", "TestATryThatWaitedForVotersWaitsNoLongerForSilentMasters"},
+	},
+	{
 		name:    "an attempt that is told as often as it is made",
 		breaks:  "to all who are told of attempts, one that is made again is one",
 		edits:   []edit{{"internal/hold/attempt.go", "a.again == 0 && res.Outcome != quorum.Granted", "res.Outcome != quorum.Granted"}},

@@ -52,7 +52,7 @@ func (c *Command) piece(s Piece) []byte { return c.Encoded[s.From:s.To] }
 const otherReply = -1
 
 // mostInBatch bounds the calls of a batch, and so how long it keeps a master busy:
-// about 50 us with releases, 300 us with acquisitions in strict.
+// about 50 us with releases, 300 us with acquisitions under the strict guard.
 const mostInBatch = 64
 
 // A batch is one command for several calls.
@@ -92,7 +92,7 @@ func (j *batcher) makeBatches(flush []*Call) (out []*Call, ok bool) {
 		return nil, false
 	}
 	clear(j.out)
-	j.out = slices.Grow(j.out[:0], len(flush)+1) // and a check
+	j.out = slices.Grow(j.out[:0], len(flush)+1) // one more for a check
 	for _, c := range flush {
 		switch {
 		case c.Batch.Script != nil:

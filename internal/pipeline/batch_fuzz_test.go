@@ -8,8 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// FuzzBatchReply reads the reply to a batch as a session does, and as
-// redigo would alone.
+// FuzzBatchReply reads the reply to a batch as a session does, and as redigo alone would.
 func FuzzBatchReply(f *testing.F) {
 	for _, reply := range []string{
 		"*2\r\n:1\r\n:0\r\n", "*3\r\n:12\r\n:3\r\n:0\r\n", "*4\r\n:-1\r\n:0\r\n:0\r\n-FENCE bad\r\n", "*8\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:2\r\n:3\r\n*1\r\n:6\r\n", "*0\r\n", "*-1\r\n", "*1\r\n:-1\r\n", "*1\r\n:+1\r\n", "*2\r\n:007\r\n:9223372036854775807\r\n",
@@ -32,7 +31,7 @@ func FuzzBatchReply(f *testing.F) {
 		all, isArray := reply.([]any)
 		slow, others, slowErr := splitBatch(reply, 1, len(all), []int64{7})
 		switch {
-		case !ok: // then redigo's word counts, whatever it is
+		case !ok: // then the session leaves the reply to redigo
 		case err != nil || slowErr != nil:
 			t.Fatalf("%q: read as %v; redigo: %v, %v, %v", clip(b), fast, reply, err, slowErr)
 		case !slices.Equal(fast, slow):

@@ -17,7 +17,7 @@ var testScripts = []*BatchScript{
 	{SHA: "sha-c", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
 }
 
-// part makes a call one that can be joined: a command with a key and a token.
+// part makes a call that can be joined: a command with a key and a token.
 func (w *waiter) part(j *BatchScript, key string) *waiter {
 	b := AppendBulk(AppendArray(nil, 3), w.call.Cmd)
 	at := len(b)
@@ -30,8 +30,8 @@ func (w *waiter) part(j *BatchScript, key string) *waiter {
 	return w
 }
 
-// What is about one key stays in order, and what is about nobody knows what stays
-// in order with everything; nothing is lost or there twice.
+// Calls for one key stay in order. A call whose key is unknown stays in order with all others. No
+// call is lost or sent twice.
 func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 	var j batcher
 	for seed := range uint64(2000) {
@@ -76,7 +76,7 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 		}
 		for i, a := range batch {
 			for _, b := range batch[i+1:] {
-				together := a.Batch.Script != nil && a.Batch.Script == b.Batch.Script // these do not mind
+				together := a.Batch.Script != nil && a.Batch.Script == b.Batch.Script // their order does not matter
 				bothJoin := a.Batch.Script != nil && b.Batch.Script != nil && a.Key != b.Key
 				if (a.Key == b.Key || a.Key == 0 || b.Key == 0) && !together && !bothJoin && place[a] >= place[b] {
 					t.Fatalf("seed %d: a call about key %d overtook one about %d", seed, b.Key, a.Key)
@@ -92,7 +92,7 @@ func TestABatchHasAllKeysThenAllArguments(t *testing.T) {
 			w := newWaiter(t, "X").part(testScripts[0], string(key))
 			for i, which := range []string{1: second, 2: third} {
 				if strings.ContainsRune(which, key) {
-					at := len(w.call.Encoded) // it is not sent
+					at := len(w.call.Encoded) // only the batch is sent
 					w.call.Encoded = AppendBulk(w.call.Encoded, fmt.Sprint(i, "-", string(key)))
 					w.call.Batch.Keys[i] = PieceOf(at, len(w.call.Encoded))
 				}
@@ -121,8 +121,7 @@ func TestABatchHasAllKeysThenAllArguments(t *testing.T) {
 	}
 }
 
-// queueJoined queues releases of the keys, which go out in one flush, and another
-// command between them.
+// queueJoined queues releases of the keys, and another command between them, for one flush.
 func queueJoined(t *testing.T, p *Pipeline, g *gate, keys string) (all []*waiter, other *waiter) {
 	t.Helper()
 	for i, key := range keys {
@@ -176,8 +175,8 @@ func TestEachCallGetsItsNumberOfABatchReply(t *testing.T) {
 	}
 }
 
-// A master that does not know the script, or does not permit it, is not asked
-// again on that connection.
+// A master that does not know the script, or does not permit it, gets no more batches on that
+// connection.
 func TestWhereABatchIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
@@ -205,8 +204,8 @@ func TestWhereABatchIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 	})
 }
 
-// Three numbers for each, and behind them what else there is to say, of which an
-// error is that call's alone. A check holds for all.
+// Each call gets its three numbers, or its reply behind all numbers. An error there is the error of
+// that call alone. The check holds for all calls.
 func TestEachCallGetsItsThreeNumbersOfABatchReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
@@ -245,8 +244,8 @@ func TestEachCallGetsItsThreeNumbersOfABatchReply(t *testing.T) {
 	})
 }
 
-// Nothing but a number for each is an answer: the connection is closed, and the
-// calls go out again on the next one if they are kept.
+// A reply that has not one number for each call ends the connection. Calls that are kept are sent
+// again on the next one.
 func TestAHostileBatchReplyCostsTheConnection(t *testing.T) {
 	for _, reply := range []string{
 		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*-1\r\n", "+OK\r\n",
@@ -279,7 +278,7 @@ func TestAHostileBatchReplyCostsTheConnection(t *testing.T) {
 	}
 }
 
-// What a connection has said is lost with it: nobody asks alone on the next one.
+// A refusal is lost with its connection: BatchRefused is not set.
 func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)

@@ -47,8 +47,8 @@ func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 	}
 }
 
-// Servers close connections that are idle (timeout in redis.conf), and proxies do. That is no
-// failed dial, however often it happens.
+// Servers (timeout in redis.conf) and proxies close idle connections. That never counts as a failed
+// dial.
 func TestAnIdleConnectionThatIsClosedIsReplacedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -61,7 +61,7 @@ func TestAnIdleConnectionThatIsClosedIsReplacedAtOnce(t *testing.T) {
 	})
 }
 
-// mustReplaceAtOnce closes the latest connection.
+// mustReplaceAtOnce closes the latest connection, which must be replaced without a pause.
 func mustReplaceAtOnce(t *testing.T, p *Pipeline, s *fakeServer) {
 	t.Helper()
 	begun := time.Now()
@@ -104,7 +104,7 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 	}
 }
 
-// One bad master of three had 927 dials, and as many warnings, in four seconds.
+// Without the backoff, one bad master of three had 927 dials and as many warnings in four seconds.
 func TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -145,8 +145,8 @@ func TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff(t *testing.T) {
 	})
 }
 
-// Connections that serve for a while are replaced at once, even if something ends each of them four
-// times a second: with the pauses of a master that is down there would hardly be a quorum.
+// Connections that serve for a while are replaced at once, even if one is lost every 240 ms. With
+// the pauses of a master that is down there would hardly be a quorum.
 func TestAMasterWhoseConnectionsAreResetInARhythmIsDialledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -159,8 +159,8 @@ func TestAMasterWhoseConnectionsAreResetInARhythmIsDialledAtOnce(t *testing.T) {
 	})
 }
 
-// While calls wait for it, a master is dialled ten times a second, and at once when the first of them
-// comes; not where it is there and says no.
+// While calls wait for a master, it is dialled ten times a second, and at once when the first call
+// begins to wait. A master that answers and refuses the client is not.
 func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -184,7 +184,7 @@ func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
 			for n := range 20 {
 				g.next <- test.cause
 				least, most := test.least, test.most
-				if n == 0 { // of which a part is over
+				if n == 0 { // a part of this pause is over
 					least, most = max(0, least-110*time.Millisecond), max(0, most-110*time.Millisecond)
 				}
 				if gap := time.Since(begun); gap < least || gap > most {
@@ -205,7 +205,6 @@ func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
 	}
 }
 
-// A connection that lasts makes up for what was before it.
 func TestAConnectionThatLastsResetsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -222,7 +221,7 @@ func TestAConnectionThatLastsResetsTheBackoff(t *testing.T) {
 		waitUp(t, p)
 		mustAnswer(t, p, "OK", "GET", "x")
 		time.Sleep(time.Second)
-		for range 2 { // the second is the one that a short connection has for nothing
+		for range 2 { // the second loss, after a short connection, is the spare one
 			mustReplaceAtOnce(t, p, s)
 			mustAnswer(t, p, "OK", "GET", "x")
 		}

@@ -2,34 +2,34 @@ package pipeline
 
 import "time"
 
-// A Command is what a call asks. Calls that ask the same at the same time may share one. It
-// does not change while a pipeline has any of them.
+// A Command is what a call sends. Calls that send the same at the same time may share one. It
+// does not change while a pipeline has any of these calls.
 type Command struct {
 	Cmd     string // its name, for errors
 	Encoded []byte // as AppendCommand makes it
 	Owner   Owner
 
-	// RetryUntil is until when the call may be sent on a later connection after its own is lost;
-	// zero: it dies with its connection (invariant S5).
+	// RetryUntil is the time until which the call is kept: if its connection is lost, it may be
+	// sent on a later one. Zero: it fails with its connection (invariant S5).
 	RetryUntil time.Time
 
-	// Vote: the command may set a key, and the answer of a silent master is useless. If the
+	// Vote: the command may set a key, and a late answer to it is useless. If the
 	// master has answered nothing for a quarter of StallLimit, the call is not written and
 	// fails with ErrStalled.
 	Vote bool
 
-	// Check, if it is not nil, is asked once at the end of the flush that carries the call.
+	// Check, if it is not nil, is sent once at the end of the flush that carries the call.
 	// The call is completed when the check is answered too. All calls of a flush share it.
 	Check *Check
 
-	// Key is the same for all calls about one key, and nearly always another for another
-	// key; 0: unknown, or several.
+	// Key is a hash of the key that the call is about; 0: unknown, or several keys. Two keys
+	// rarely have the same hash.
 	Key uint64
-	// Batch is how the call can become one command with others; zero: it cannot.
+	// Batch says how the call can be joined with others into one command; zero: it cannot.
 	Batch BatchPart
 }
 
-// With is the same for another command, which goes out alone.
+// With returns a copy with another command, which cannot be part of a batch.
 func (c *Command) With(cmd string, encoded []byte) *Command {
 	return &Command{
 		Cmd: cmd, Encoded: encoded, Owner: c.Owner, RetryUntil: c.RetryUntil,
@@ -41,7 +41,7 @@ func (c *Command) With(cmd string, encoded []byte) *Command {
 // Enqueue until Owner.Complete. Until then others may read only the fields that do not
 // change.
 //
-// It is small: with thousands under way, fetching them from memory is much of their cost.
+// It is small: with thousands in flight, loading them from memory is much of their cost.
 type Call struct {
 	*Command
 	Slot int // the owner's own number for the master
@@ -54,16 +54,16 @@ type Call struct {
 	Again        bool   // it had been written before, and may have been executed then
 	BatchRefused bool   // its batch was refused; retry it alone
 
-	refusals uint8 // how often it was postponed, as far as the pause depends on that
+	refusals uint8 // how often it was postponed; 7: the pause grows no more
 
-	Checked *Checked // what the check said, where there was one and the call has a reply
+	Checked *Checked // the result of the check, if there was one and the call has a reply
 
 	sentAt time.Duration // see session.timed
-	batch  *batch        // that this is; nil: of a single call
+	batch  *batch        // the batch that this call is; nil: a single call
 	ints   ThreeInts     // what Reply points to
 }
 
-// An Owner hears what happens to its calls. The pipeline's goroutines, or Enqueue itself, call
+// An Owner is notified of what happens to its calls. The pipeline's goroutines, or Enqueue itself, call
 // its methods, with no lock held. The methods must not block. They may enqueue.
 type Owner interface {
 	// Abandoned reports whether nobody needs the call any more. It is called right before
@@ -78,7 +78,7 @@ type Owner interface {
 	Complete(*Call)
 }
 
-// Said is what the check said; nothing where there was none, or no reply.
+// Said returns the result of the check; zero if there was no check, or no reply.
 func (c *Call) Said() Checked {
 	if c.Checked == nil {
 		return Checked{}
@@ -88,7 +88,7 @@ func (c *Call) Said() Checked {
 
 // finish completes a call that got no reply.
 func (c *Call) finish(err error) {
-	c.Reply, c.Err, c.BatchRefused = nil, err, false // what a connection said is lost with it
+	c.Reply, c.Err, c.BatchRefused = nil, err, false // the answers of a lost connection do not count
 	c.Owner.Complete(c)
 }
 

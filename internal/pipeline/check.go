@@ -14,13 +14,13 @@ type Check struct {
 // not keep the replies.
 type ReadCheck func(replies [checkSize]any) (mark string, err error)
 
-// SameText reports whether two bulk strings, as replies to the same command, are the same to
+// SameText reports whether two bulk strings, as replies to the same command, mean the same to
 // ReadCheck. It must not keep them.
 type SameText func(before, now []byte) bool
 
 const checkSize = 2
 
-// NewCheck is the check by these commands, each with its arguments.
+// NewCheck returns a check that sends these commands, each with its arguments.
 func NewCheck(commands [checkSize][]any, read ReadCheck, same SameText) *Check {
 	c := &Check{read: read, same: same}
 	for i, words := range commands {
@@ -36,18 +36,18 @@ type Checked struct {
 	Err  error  // an error reply
 }
 
-// A checking is what a session keeps of its checks. Usually a reply is the same as the last
-// time: then it is compared and not parsed.
+// A checking is the state of a session's checks. Usually a reply is the same as the last time.
+// Then it is compared and not parsed.
 type checking struct {
-	// They stand for every check in inflight. The commands belong to the writer; reader and
+	// These calls represent every check in inflight. The commands belong to the writer; reader and
 	// writer may compare the addresses.
 	calls    [checkSize]Call
 	commands [checkSize]Command
 
-	// Of the reader alone.
+	// Only the reader uses these.
 	raw     [checkSize]string // the last replies as Redis sends them; "": one that is parsed each time
 	replies [checkSize]any    // the same, parsed
-	changed bool              // since said was read from them
+	changed bool              // said was not made from these replies
 	held    []*Call           // answered, waiting for the check of their flush
 	said    *Checked
 }
@@ -59,7 +59,7 @@ func (k *checking) init() {
 	k.said = &Checked{}
 }
 
-// index is the number of the check's command that a call stands for; -1: none.
+// index returns the number of the check's command that c is; -1: none.
 func (k *checking) index(c *Call) int {
 	for i := range k.calls {
 		if c == &k.calls[i] {
@@ -85,7 +85,7 @@ func (s *session) addCheck(flush []*Call) []*Call {
 	return flush
 }
 
-// checked takes the reply to one of a check's commands. With the last one it completes the
+// checked takes the reply to one of a check's commands. After the last reply it completes the
 // calls that wait for the check.
 func (s *session) checked(i int) error {
 	k := &s.checking
@@ -123,8 +123,8 @@ func (s *session) checked(i int) error {
 	return nil
 }
 
-// rawOf is a reply as Redis sends it, if it is a string or an array of strings
-// and nils; otherwise "".
+// rawOf returns a reply as Redis sends it, if it is a string or an array of strings and nils;
+// otherwise "".
 func rawOf(reply any) string {
 	parts, ok := reply.([]any)
 	var raw []byte

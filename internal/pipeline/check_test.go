@@ -8,8 +8,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// testCheck makes a mark of the texts that a master answers to its two commands. Texts that
-// begin alike are the same to it.
+// testCheck makes a mark of the replies to its two commands. Texts that begin with the same byte are
+// the same to it.
 var testCheck = NewCheck([checkSize][]any{{"FIRST", 1}, {"SECOND", "marker"}}, func(replies [checkSize]any) (string, error) {
 	for _, reply := range replies {
 		if err, failed := reply.(redis.Error); failed {
@@ -23,8 +23,8 @@ var testCheck = NewCheck([checkSize][]any{{"FIRST", 1}, {"SECOND", "marker"}}, f
 	return first + second, nil
 }, func(before, now []byte) bool { return before[0] == now[0] })
 
-// startChecked queues calls that ask for the check, in one flush with others
-// before the first connection is up.
+// startChecked queues calls. Those whose names begin with VOTE ask for the check. Before the first
+// connection is up, all of them share a flush.
 func startChecked(t *testing.T, p *Pipeline, cmds ...string) (all []*waiter) {
 	t.Helper()
 	for _, cmd := range cmds {
@@ -37,7 +37,7 @@ func startChecked(t *testing.T, p *Pipeline, cmds ...string) (all []*waiter) {
 	return all
 }
 
-// What a master says to the check in these tests.
+// Replies of a master to the check.
 const saysA, saysB, saysList = "$1\r\na\r\n", "$1\r\nb\r\n", "*2\r\n$2\r\nr1\r\n$-1\r\n"
 
 func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {

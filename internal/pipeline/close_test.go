@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// mustBeClosed is for calls that Close must have ended.
+// mustBeClosed fails unless Close has ended the calls.
 func mustBeClosed(t *testing.T, calls ...*waiter) {
 	t.Helper()
 	for i, w := range calls {
@@ -103,7 +103,7 @@ func TestCloseCompletesEverythingAndIsIdempotent(t *testing.T) {
 	}
 }
 
-// Also between the end of a dial and the beginning of the session.
+// Close works at any moment, also between the end of a dial and the start of its session.
 func TestCloseAtAnyMomentOfADial(t *testing.T) {
 	s := newFakeServer(t)
 	for range 1000 {
@@ -122,7 +122,7 @@ func TestCloseAtAnyMomentOfADial(t *testing.T) {
 	}
 }
 
-// A reset would have it drop what it has not read, as soon as it answers what it has.
+// After a reset, the master's next answer would fail, and it would drop what it has not read yet.
 func TestCloseDoesNotResetAMasterThatHasBeenSentEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -155,7 +155,7 @@ func TestOnlyAPipelineThatHasNeverHadAConnectionIsClosedAsUnused(t *testing.T) {
 		if d := time.Since(began); d > 0 {
 			t.Errorf("it took %v", d)
 		}
-		// The releases of one that had a connection have to go out.
+		// A pipeline that had a connection still has to send its releases.
 		s, g, p := atGate(t)
 		g.next <- nil
 		mustAnswer(t, p, "OK", "GET", "x")

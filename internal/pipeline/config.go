@@ -11,16 +11,16 @@ import (
 	"github.com/redquorum/redquorum/internal/deliver"
 )
 
-// A Config says how to reach one master and how long to be patient with it.
-// Package pool validates; New only fills in defaults for what is zero.
+// A Config says how to reach one master and how long to wait for it. Package pool validates it.
+// New only fills in defaults for fields that are zero.
 type Config struct {
-	Name    string // how the master is called in errors: its address, never a credential
+	Name    string // the master's name in errors: its address, never a credential
 	Network string // "tcp" or "unix"
 	Addr    string
 	TLS     *tls.Config // nil: plain
 
 	Username, Password string
-	// Credentials, if set, is asked at every dial instead of the two above.
+	// Credentials, if set, is called at every dial and replaces the two fields above.
 	Credentials func(ctx context.Context) (username, password string, err error)
 	DB          int
 	ClientName  string
@@ -33,7 +33,7 @@ type Config struct {
 	QueueLimit  int           // commands waiting or under way; default 65,536
 
 	Scripts   []Script           // loaded at every dial where the master lacks them
-	Deliverer *deliver.Deliverer // of log lines; nil: nobody reads any
+	Deliverer *deliver.Deliverer // gets the log lines; nil: there are none
 
 	Chance *chance.Source // for simulations; nil: Go's generators
 	Yield  func()         // for simulations; nil: runtime.Gosched

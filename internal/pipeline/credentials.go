@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// credentialsGrace is for how long a dial whose context has ended still waits for a credentials
-// callback to notice it.
+// credentialsGrace is how long a dial waits for a credentials callback after its context has
+// ended.
 const credentialsGrace = 500 * time.Millisecond
 
 // A login is what AUTH sends.
@@ -17,10 +17,10 @@ type login struct {
 	err                error
 }
 
-// login is what the connection logs in with. The callback runs on a goroutine of its own: one
-// that ignores its context would hold up Close, and a panic in it would end the process. One
-// that has not returned is not called again for this master, so it leaves behind no more
-// than this goroutine.
+// login returns the credentials for a connection. The callback runs on a goroutine of its own.
+// Otherwise a callback that ignores its context would block Close, and a panic in it would end
+// the process. Until it has returned it is not called again for this master, so at most one
+// goroutine is left behind.
 func (d *dialer) login(ctx context.Context) login {
 	if d.cfg.Credentials == nil {
 		return login{username: d.cfg.Username, password: d.cfg.Password}
@@ -57,8 +57,8 @@ func (d *dialer) login(ctx context.Context) login {
 	}
 }
 
-// loginTold is login for the supervisor: while the callback runs, that is why the master is
-// not up.
+// loginTold is login for the supervisor. While the callback runs, the cause why the master is not
+// up says that the dial waits for credentials.
 func (p *Pipeline) loginTold(ctx context.Context) login {
 	if p.cfg.Credentials == nil {
 		return p.dialer.login(ctx)
@@ -72,7 +72,7 @@ func (p *Pipeline) loginTold(ctx context.Context) login {
 	return l
 }
 
-// explains sets why the master is not up, while it is dialled. Only the supervisor calls it.
+// explains sets the cause why the master is not up, during a dial. Only the supervisor calls it.
 func (p *Pipeline) explains(cause error) {
 	p.mu.Lock()
 	if p.state == closed {
@@ -85,8 +85,7 @@ func (p *Pipeline) explains(cause error) {
 	p.tellDown(cause, redialing)
 }
 
-// A waitingError says that a dial waits for the credentials callback. It matches what was the
-// cause before.
+// A waitingError says that a dial waits for the credentials callback. It wraps the cause before.
 type waitingError struct{ before error }
 
 func (e *waitingError) Error() string { return "waiting for credentials" }

@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/internal/deliver"
 )
 
-// A vault has a credentials callback that returns when the test says so, whatever its context does.
+// A vault has a credentials callback that returns when the test says so, and ignores its context.
 type vault struct {
 	asked  atomic.Int32
 	answer chan error // one for each call
@@ -180,7 +180,7 @@ func TestAnExcerptIsWholeUpToItsBoundAndCutsNoCharacter(t *testing.T) {
 	}
 }
 
-// A part of it would be one no more that can be found.
+// After a cut, the text could end with a part of the password, which redacted would not find.
 func TestAPasswordIsHiddenBeforeATextIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)

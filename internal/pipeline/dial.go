@@ -20,8 +20,8 @@ type dialer struct {
 	served atomic.Bool   // a connection was made: the scheme of the URL is right
 }
 
-// connect makes a connection and logs in. Then greet says what else has to be said before the
-// connection serves. connect blocks for DialTimeout at most, and for credentialsGrace after it.
+// connect makes a connection and logs in. Then greet sends the rest of the handshake. connect
+// blocks for DialTimeout at most, and for credentialsGrace after it.
 func (d *dialer) connect(
 	ctx context.Context, ask func(context.Context) login, greet func(*handshake) error,
 ) (*wire, redis.Conn, error) {
@@ -53,8 +53,8 @@ func (d *dialer) connect(
 		if ctx.Err() != nil && !isConfig(err) {
 			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, d.cfg.DialTimeout)
 		}
-		// Redis hangs up on plain commands where it expects TLS, and waits for the end of a
-		// command where it gets a TLS handshake. It does not say which of them it was.
+		// A Redis that expects TLS closes the connection when it gets plain commands. One that
+		// does not waits for the end of a command when it gets a TLS handshake. Neither says why.
 		switch silent := w.silent && !d.served.Load() && d.cfg.Network != "unix" && !isConfig(err); {
 		case silent && d.cfg.TLS == nil && errors.Is(err, ErrConnectionLost):
 			err = fmt.Errorf("%w, and it had said nothing: if it speaks TLS, use a rediss:// URL", err)
@@ -72,7 +72,7 @@ func isConfig(err error) bool {
 	return errors.As(err, &c)
 }
 
-// logIn does the TLS handshake and queues what comes first on a connection.
+// logIn does the TLS handshake and queues AUTH.
 func (d *dialer) logIn(ctx context.Context, w *wire, ask func(context.Context) login) (*handshake, error) {
 	if d.cfg.TLS != nil {
 		conn, err := d.handshakeTLS(ctx, w.raw)
@@ -107,9 +107,9 @@ func (d *dialer) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, erro
 	return conn, nil
 }
 
-// tlsConfig is the configuration for one connection. It names the server also where the
-// caller verifies by itself (InsecureSkipVerify with VerifyConnection): that compares the
-// certificate with the ServerName of the connection, and compares nothing where it is empty.
+// tlsConfig returns the configuration for one connection. It names the server also if the caller
+// verifies by itself (InsecureSkipVerify with VerifyConnection). That code compares the
+// certificate with the ServerName of the connection, and compares nothing if it is empty.
 // crypto/tls leaves it empty for an IP address, because it sends none as SNI.
 func (d *dialer) tlsConfig() *tls.Config {
 	cfg := d.cfg.TLS.Clone()
@@ -129,9 +129,9 @@ func (d *dialer) tlsConfig() *tls.Config {
 	return cfg
 }
 
-// backoff is the pause before the next dial after n failures in a row: none,
-// then doubling from MinBackoff to MaxBackoff, each halved at random so that
-// clients of a master that comes back do not arrive together.
+// backoff returns the pause before the next dial after n failures in a row. It doubles from
+// MinBackoff to MaxBackoff, less a random part of up to a half: when a master comes back, its
+// clients do not all arrive at once. After no failure there is no pause.
 func (d *dialer) backoff(n int) time.Duration {
 	if n <= 0 {
 		return 0
@@ -140,16 +140,16 @@ func (d *dialer) backoff(n int) time.Duration {
 	return pause/2 + d.jitter(pause/2)
 }
 
-// brief is the life of a connection that a server ends as soon as it has it.
+// brief is how long a connection lives at most that a server ends as soon as it has it.
 const brief = 100 * time.Millisecond
 
-// proved reports whether a connection that began then has lasted so long that its loss is not
-// one more of n failures in a row: for longer than the pause that would follow.
+// proved reports whether a connection has lasted longer than the pause that would follow n failures
+// in a row. Then its loss is not one more failure.
 func (d *dialer) proved(begun time.Time, n int) bool {
 	return time.Since(begun) > max(brief, d.longestPause(n))
 }
 
-// longestPause is the longest pause that backoff may return.
+// longestPause returns the upper bound of backoff for n failures, 1 or more.
 func (d *dialer) longestPause(n int) time.Duration {
 	pause := d.cfg.MaxBackoff
 	if d.cfg.MinBackoff < pause>>(n-1) { // so that doubling cannot overflow
@@ -158,7 +158,7 @@ func (d *dialer) longestPause(n int) time.Duration {
 	return pause
 }
 
-// jitter is random in [0, most).
+// jitter returns a random duration in [0, most).
 func (d *dialer) jitter(most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0

@@ -6,20 +6,17 @@ import (
 	"strconv"
 )
 
-// AppendCommand appends a command as RESP has it, an array of bulk strings.
-// Arguments are strings, byte slices and integers; others are written as fmt
-// prints them.
+// AppendCommand appends a command in RESP, as an array of bulk strings. Arguments are strings, byte
+// slices and integers; others are written as fmt prints them.
 //
-// A round sends the same bytes to every master, so it encodes them once; through
-// redigo's Send every connection encoded them anew, which was a sixth of what a
-// pair of lock and unlock cost.
+// A round sends the same bytes to every master, so it encodes them once. With redigo's Send every
+// connection encoded them again. That was a sixth of the cost of a lock and its unlock.
 func AppendCommand(dst []byte, cmd string, args ...any) []byte {
 	dst = appendHeader(dst, '*', 1+len(args))
 	return AppendArgs(appendString(dst, cmd), args...)
 }
 
-// AppendArgs appends arguments as AppendCommand does, for commands that are put
-// together.
+// AppendArgs appends arguments as AppendCommand does, for commands that are built in parts.
 func AppendArgs(dst []byte, args ...any) []byte {
 	for _, arg := range args {
 		switch v := arg.(type) {
@@ -39,8 +36,8 @@ func AppendArgs(dst []byte, args ...any) []byte {
 	return dst
 }
 
-// AppendArray appends the head of a command of n arguments, its name included,
-// for commands that are put together by AppendBulk.
+// AppendArray appends the header of a command of n arguments, its name included, for commands that
+// are built with AppendBulk.
 func AppendArray(dst []byte, n int) []byte { return appendHeader(dst, '*', n) }
 
 // AppendBulk appends one argument, made of parts that need not be joined first.
@@ -58,7 +55,7 @@ func AppendBulk(dst []byte, parts ...string) []byte {
 
 const crlf = "\r\n"
 
-// EvalOf is an encoded EVALSHA as EVAL of that script, in a new slice.
+// EvalOf returns an encoded EVALSHA as an EVAL with the script's source, in a new slice.
 func EvalOf(evalSHA []byte, source string) []byte {
 	head := bytes.IndexByte(evalSHA, '\n') + 1
 	rest := evalSHA[head:]

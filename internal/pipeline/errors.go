@@ -31,8 +31,8 @@ var (
 var ErrConnecting = errors.New("still connecting")
 
 // A DownError is the error of calls while their master cannot be used. It matches ErrDown,
-// and Cause, which says why the last attempt to connect failed. While there is none, and while
-// the present one waits for credentials, Cause says that: the master need not be down.
+// and Cause, which says why the last attempt to connect failed. Before the first attempt has
+// ended, and while one waits for credentials, Cause says so: the master need not be down.
 type DownError struct{ Cause error }
 
 func (e *DownError) Error() string {
@@ -50,7 +50,8 @@ func (e *DownError) Error() string {
 	return fmt.Sprintf("%v: %v", ErrDown, e.Cause)
 }
 
-// Is and Unwrap are asked for each call to a master that is down: a list would be made for each.
+// Is and Unwrap run for each call to a master that is down. An Unwrap that returns a slice would
+// allocate each time.
 func (e *DownError) Is(target error) bool { return target == ErrDown }
 func (e *DownError) Unwrap() error        { return e.Cause }
 
@@ -99,7 +100,7 @@ func IsLasting(err error) bool {
 	return ok && !refused.passes
 }
 
-// isAnswer reports whether a dial has failed by what the master said, and not by its connection.
+// isAnswer reports whether a dial failed because of the master's answer, not of the connection.
 func isAnswer(err error) bool { return isConfig(err) || IsReply(err) || errors.Is(err, ErrProtocol) }
 
 // withoutContext replaces an error that matches a context's error. Package net reports a
@@ -147,11 +148,11 @@ func isReply(err error) bool {
 	return ok
 }
 
-// longestText is how many bytes of what a master says an error repeats, and with it a log.
-// Redis' own texts are shorter. A script or proxy may send up to maxLine.
+// longestText is how many bytes of a master's text errors and logs repeat at most. Redis' own
+// texts are shorter. A script or proxy may send up to maxLine.
 const longestText = 512
 
-// Excerpt is a text of a master as errors repeat it: whole, or its beginning and its length.
+// Excerpt returns a master's text as errors repeat it: whole, or its beginning and its length.
 func Excerpt(text string) string {
 	if len(text) <= longestText {
 		return text
@@ -163,7 +164,7 @@ func Excerpt(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
 
-// excerpt is an error reply with no more text than errors repeat.
+// excerpt shortens the text of an error reply to what errors repeat.
 func excerpt(err error) error {
 	if said, ok := err.(redis.Error); ok && len(said) > longestText { //nolint:errorlint // see isReply
 		return redis.Error(Excerpt(string(said)))
@@ -171,8 +172,8 @@ func excerpt(err error) error {
 	return err
 }
 
-// refusedWith is the error of a call that the master has answered with an error: a
-// ConfigError where the user lacks a permission.
+// refusedWith returns the error of a call that the master has answered with an error: a
+// ConfigError if the user lacks a permission.
 func refusedWith(cmd string, err error) error {
 	err = excerpt(err)
 	if strings.HasPrefix(err.Error(), "NOPERM") || strings.HasPrefix(err.Error(), "NOAUTH") {
@@ -181,9 +182,9 @@ func refusedWith(cmd string, err error) error {
 	return err
 }
 
-// WroteNothing reports whether err is a reply with which a master refuses a command, or the
-// first write of a script: Redis refuses no later write of a script for these reasons. An error
-// that a script has raised otherwise may come behind a write. So may NOPERM.
+// WroteNothing reports whether err is a reply that proves that nothing was written. For these
+// reasons Redis refuses a whole command, or the first write of a script, but no later write.
+// Other errors of a script may follow a write. So may NOPERM.
 func WroteNothing(err error) bool {
 	if !IsReply(err) {
 		return false
@@ -204,7 +205,7 @@ func IsNoScript(err error) bool {
 	return ok && wantsSource.MatchString(string(reply))
 }
 
-// wantsSource is the reply NOSCRIPT, and what Redis says where the user may not run EVALSHA, or
-// where that was renamed.
+// wantsSource matches the reply NOSCRIPT, and Redis' replies if the user may not run EVALSHA or if
+// that command was renamed.
 var wantsSource = regexp.MustCompile(
 	"^(NOSCRIPT|NOPERM .*the 'evalsha' command|(?i:ERR unknown command ['`]evalsha['`]))")

@@ -26,7 +26,7 @@ func mustNotMatchAContext(t *testing.T, err error) {
 }
 
 func TestNoErrorMatchesAContexts(t *testing.T) {
-	// net's own, of a dial that took too long.
+	// The error of package net for a dial that took too long.
 	_, timeout := (&net.Dialer{Deadline: time.Now().Add(-time.Second)}).Dial("tcp", "127.0.0.1:1")
 	for _, cause := range []error{timeout, context.Canceled, fmt.Errorf("dial: %w", context.DeadlineExceeded)} {
 		broken := func(read, write error) func(*fakeServer) (net.Conn, error) {
@@ -82,7 +82,7 @@ func TestNoErrorMatchesAContexts(t *testing.T) {
 	}
 }
 
-// failing fails its first write with what is in write, and each read with read, if that is set.
+// failing fails its first write with the error in write, and each read with read, if it is set.
 type failing struct {
 	net.Conn
 	read  error

@@ -65,15 +65,14 @@ func checkAgainstRedigo(t *testing.T, b []byte) {
 			t.Fatalf("reply %d, %q: redigo wanted more: %t, left over: %q", n, clip(b[:to]), c.beyond, clip(c.now))
 		}
 	}
-	// What is left is the beginning of a reply, which redigo must take for no
-	// more than that.
+	// The rest is the beginning of a reply. redigo must not take it for a whole one.
 	c.now = b[from:accepted]
 	if reply, err := rc.Receive(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("%q after %d replies: redigo reads %v, %v", clip(b[from:accepted]), len(ends), reply, err)
 	}
 	runtime.ReadMemStats(&after)
-	// Claims of the last reply may be allocated before their bytes come; all
-	// else is in proportion to the bytes.
+	// redigo may allocate what the last reply announces before its bytes come. All else is in
+	// proportion to the bytes.
 	most := uint64(maxBulk + 16*maxElements + 64<<10 + 64*len(b))
 	if used := after.TotalAlloc - before.TotalAlloc; used > most {
 		t.Fatalf("redigo allocated %d bytes for %d, want %d at the most", used, len(b), most)
@@ -98,7 +97,7 @@ func TestRedigoParsesWhatTheFramerAccepts(t *testing.T) {
 }
 
 func FuzzFrame(f *testing.F) {
-	// The long ones have their tests above; here they would slow down all.
+	// The long replies have tests above. Here they would slow down the fuzzing.
 	for _, reply := range slices.Concat(plainReplies, hostileReplies) {
 		if len(reply.reply) < 8<<10 {
 			f.Add([]byte(reply.reply), len(reply.reply)/2)
@@ -123,8 +122,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// A replyMaker makes replies that a master may give, and what redigo has to
-// read of each.
+// A replyMaker makes replies that a master may give, and the values that redigo must read.
 type replyMaker struct {
 	r    *rand.Rand
 	out  bytes.Buffer
@@ -206,7 +204,7 @@ func checkGenerated(t *testing.T, seed uint64) {
 		want = append(want, m.reply(0))
 	}
 	var f framer
-	// In reads of several sizes, as they come off a socket.
+	// In reads of several sizes, as from a socket.
 	for rest := m.out.Bytes(); len(rest) > 0; {
 		n := min(1+m.r.IntN(1+m.r.IntN(3000)), len(rest))
 		if err := scanAll(&f, rest[:n]); err != nil {

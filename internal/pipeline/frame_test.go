@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// hostileReplies are what the framer has to refuse before redigo sees the line
-// end of the header that is wrong.
+// hostileReplies are replies that the framer has to refuse before redigo sees the end of the wrong
+// header.
 var hostileReplies = []struct{ name, reply string }{
 	{"a bulk string of the largest uint64", "$18446744073709551615\r\n"},
 	{"a bulk string of one byte too many", "$1048577\r\n"},
@@ -49,7 +49,7 @@ var hostileReplies = []struct{ name, reply string }{
 	{"a bulk string in bad company", "$3\r\nabc\r\nabc\r\n"},
 }
 
-// plainReplies are what masters answer, and the most that is allowed.
+// plainReplies are usual replies of masters, and the largest that are allowed.
 var plainReplies = []struct{ name, reply string }{
 	{"OK", "+OK\r\n"},
 	{"an empty simple string", "+\r\n"},
@@ -81,7 +81,7 @@ var plainReplies = []struct{ name, reply string }{
 func TestTheFramerAcceptsWhatMastersAnswer(t *testing.T) {
 	for _, reply := range plainReplies {
 		t.Run(reply.name, func(t *testing.T) {
-			// Twice: the limits are of one reply, not of the stream.
+			// Twice, because the limits are for one reply, not for the stream.
 			n := len(reply.reply)
 			ends, accepted, err := scanEach([]byte(reply.reply + reply.reply))
 			if err != nil || accepted != 2*n || !slices.Equal(ends, []int{n, 2 * n}) {
@@ -118,8 +118,8 @@ func scanAll(f *framer, b []byte) error {
 	return nil
 }
 
-// scanEach scans byte by byte. It returns where replies ended, how many bytes
-// were accepted, and why no more.
+// scanEach scans byte by byte. It returns where replies ended, how many bytes were accepted, and the
+// error that ended the scan.
 func scanEach(b []byte) (ends []int, accepted int, err error) {
 	var f framer
 	for i := range b {

@@ -9,23 +9,23 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// An identity is what a master said of itself and of our connection.
+// An identity is what a master says about itself and about our connection.
 type identity struct {
-	clientID  int64   // CLIENT ID of the connection; 0: not told
-	runID     string  // run_id of INFO server; "": not told
+	clientID  int64   // CLIENT ID of the connection; 0: unknown
+	runID     string  // run_id of INFO server; "": unknown
 	hookCalls []*Call // the calls of handshakeCalls, with the replies
 }
 
-// isNone reports whether there was no connection.
+// isNone reports whether nothing is known: there was no connection, or its master refused both.
 func (id identity) isNone() bool { return id.clientID == 0 && id.runID == "" }
 
-// dial connects, shakes hands and asks who answers. It blocks as connect does.
+// dial connects, shakes hands and asks which process answers. It blocks as connect does.
 // previous is the identity of the connection before this one. If the same process still
 // serves that connection, it is killed before the new one carries anything. So bytes of ours
 // that are still on their way to the master are never executed (invariant S5). It is not
-// killed if the run_id differs: in another process the old number may be a stranger's. So it may
-// be if the new number is lower: the process has gone back in time. Nor if the number is the
-// same, as behind a proxy: then it is the new connection's own.
+// killed if the run_id differs, or if the new number is lower (the process has gone back in
+// time): then the old number may belong to another client. If the number is the same, as behind
+// a proxy, it is the new connection's own.
 func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
 	var id identity
 	w, rc, err := p.dialer.connect(ctx, p.loginTold, func(h *handshake) (err error) {
@@ -38,9 +38,10 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 	return w, rc, id, nil
 }
 
-// greet asks who answers, and loads the scripts that the master lacks. A master keeps a script
-// as long as its process runs, whoever has loaded it. So nearly every connection finds all
-// scripts there. Loading them each time would cost three round trips of TCP's slow start.
+// greet asks which process answers, and loads the scripts that the master lacks. A master keeps a
+// script as long as its process runs, no matter which client has loaded it. So nearly every
+// connection finds all scripts there. Loading them each time would cost three round trips of
+// TCP's slow start.
 func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if p.cfg.DB != 0 {
 		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
@@ -73,7 +74,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if err := h.run(); err != nil {
 		return identity{}, err
 	}
-	p.roundTrip.CompareAndSwap(0, int64(time.Since(sent))) // until a call tells more exactly
+	p.roundTrip.CompareAndSwap(0, int64(time.Since(sent))) // until a call measures it more exactly
 	if ahead != nil {
 		return identity{}, ahead
 	}

@@ -12,13 +12,12 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A handshake is a list of commands sent in one flush, with what to do with
-// each reply.
+// A handshake is a list of commands that are sent in one flush, and what to do with each reply.
 type handshake struct {
 	w       *wire
 	rc      redis.Conn
 	secret  string
-	rotates bool // the next dial may come with another one
+	rotates bool // the next dial may use another secret
 	steps   []step
 }
 
@@ -31,8 +30,7 @@ type step struct {
 // send queues a command that has to succeed.
 func (h *handshake) send(what, cmd string, args ...any) { h.queue(step{what: what}, cmd, args) }
 
-// ask queues a command that the master may refuse: less is known then, but
-// locks work.
+// ask queues a command that the master may refuse. Less is known then, and locks still work.
 func (h *handshake) ask(cmd string, args []any, then func(reply any)) {
 	h.queue(step{then: then}, cmd, args)
 }
@@ -43,12 +41,12 @@ func (h *handshake) queue(s step, cmd string, args []any) {
 	_ = h.rc.Send(cmd, args...) // gathered by the wire; errors show at run
 }
 
-// greet queues calls, which get what the master says.
+// greet queues calls, which get the master's replies.
 func (h *handshake) greet(calls []*Call) {
 	for _, c := range calls {
 		h.steps = append(h.steps, step{call: c})
 		h.w.asked.Add(1)
-		_ = h.rc.Flush() // what goes before, into the same buffer
+		_ = h.rc.Flush() // moves the commands before it into the same buffer
 		h.w.gather(c.Encoded)
 	}
 }
@@ -71,8 +69,8 @@ func (h *handshake) run() error {
 		return connectionError(err)
 	}
 	if err := h.w.push(); err != nil {
-		// A master that is full or denies says so and hangs up without reading;
-		// what it said is still to be read.
+		// A master that is full, or denies access, sends an error and closes the connection
+		// without reading. Its error can still be read.
 		switch _, said := h.rc.Receive(); {
 		case isReply(said):
 			return h.refusal("handshake", said)
@@ -108,7 +106,7 @@ func (h *handshake) run() error {
 	return nil
 }
 
-// refusal is why the master does not serve us.
+// refusal returns the error of a master that does not serve this client.
 func (h *handshake) refusal(what string, err error) error {
 	passes := h.rotates || strings.HasPrefix(err.Error(), noRoom)
 	return &ConfigError{What: what, Err: excerpt(redacted(err, h.secret)), passes: passes}
@@ -119,23 +117,23 @@ func (h *handshake) ended(err error) error {
 	if h.w.frame.kind == tlsAlert && errors.Is(err, ErrProtocol) {
 		return &ConfigError{What: "handshake", Err: errors.New("the master answers in TLS: use a rediss:// URL")}
 	}
-	// In TLS 1.3 a server refuses a client's certificate, or the lack of one,
-	// after the client has finished its handshake.
+	// In TLS 1.3 a server refuses a client's certificate, or the lack of one, after the client
+	// has finished its handshake.
 	if alerted(err) {
 		return &ConfigError{What: "TLS handshake", Err: err}
 	}
 	return connectionError(err)
 }
 
-// alerted reports whether err is an alert that came from the other side in
-// TLS. crypto/tls has no exported type for it.
+// alerted reports whether err is a TLS alert from the other side. crypto/tls has no exported type
+// for it.
 func alerted(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
 }
 
-// broken reports whether err is the end of the connection, not a disagreement
-// about what was spoken on it, which may be a net.OpError to crypto/tls as well.
+// broken reports whether err is the end of the connection and not a failed TLS handshake.
+// crypto/tls reports both as a net.OpError.
 func broken(err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -144,13 +142,12 @@ func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// tlsAlert is the first byte of a TLS alert record, which is what a server
-// that expects TLS sends to one who speaks plainly.
+// tlsAlert is the first byte of a TLS alert record. A server that expects TLS sends such a record
+// to a client that does not use it.
 const tlsAlert = 0x15
 
-// redacted makes sure that a server (or proxy) that repeats the password in
-// its refusal, or a credentials callback that does so, does not put it into our
-// errors.
+// redacted removes the password from an error. Servers, proxies and credentials callbacks may
+// repeat it in theirs.
 func redacted(err error, secret string) error {
 	if secret == "" || !strings.Contains(err.Error(), secret) {
 		return err
@@ -162,22 +159,21 @@ func redacted(err error, secret string) error {
 	return errors.New(text)
 }
 
-// isLoading reports whether a master is still reading its data: it executes
-// nothing yet, and releases that were kept for it would be lost.
+// isLoading reports whether a master is still loading its data. It executes nothing yet, and
+// releases that were kept for it would be lost.
 func isLoading(err error) bool { return strings.HasPrefix(err.Error(), "LOADING") }
 
-// noRoom is what a master says that has as many clients as it takes.
+// noRoom is how the reply of a master begins that has as many clients as it accepts.
 const noRoom = "ERR max number of clients"
 
-// shutsOut reports whether a reply means that no command will be served on
-// this connection.
+// shutsOut reports whether a reply means that no command will be served on this connection.
 func shutsOut(err error) bool {
 	return slices.ContainsFunc([]string{"NOAUTH", "DENIED", noRoom}, func(prefix string) bool {
 		return strings.HasPrefix(err.Error(), prefix)
 	})
 }
 
-// infoField finds a field in the text of INFO; "" when it is not there.
+// infoField returns a field of the text of INFO; "" if it is not there.
 func infoField(info []byte, name string) string {
 	lines := bufio.NewScanner(bytes.NewReader(info))
 	for lines.Scan() {

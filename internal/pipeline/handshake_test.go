@@ -37,7 +37,7 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			s := newFakeServer(t)
-			// Nothing is answered before all has come: who waits for an
+			// The server answers nothing until it has all commands. A client that waited for an
 			// answer in between would wait for ever.
 			s.greet = func(c *fakeConn, args []string) (string, bool) {
 				if len(c.seen()) < len(test.want) {
@@ -66,14 +66,13 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 	}
 }
 
-// The answer to CLIENT KILL is awaited: until it is there the old connection
-// may still be executing.
+// Until CLIENT KILL is answered, the master may still execute commands of the old connection.
 func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		killed := make(chan struct{})
 		s.greet = func(c *fakeConn, args []string) (string, bool) {
-			if c.number == 2 || c.number == 3 { // the connection before is still the first one
+			if c.number == 2 || c.number == 3 { // the connection before them is still the first one
 				_ = c.Close()
 				return "", true
 			}
@@ -100,7 +99,7 @@ func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
 	})
 }
 
-// The number belongs to a stranger's connection, or to none.
+// In these cases the old number may belong to another client's connection, or to none.
 func TestNobodyIsKilledInDoubt(t *testing.T) {
 	const refused = "-NOPERM this user has no permissions to run the command\r\n"
 	always := func(reply string) func(int) string { return func(int) string { return reply } }
@@ -134,8 +133,8 @@ func TestNobodyIsKilledInDoubt(t *testing.T) {
 	}
 }
 
-// A master that reads its data executes nothing yet: whatever was kept for it
-// would be answered with LOADING, and lost.
+// A master that loads its data executes nothing yet. Calls that were kept for it would be answered
+// with LOADING, and lost.
 func TestAMasterThatIsLoadingIsNotServedUntilItHasLoaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const loading = "LOADING Redis is loading the dataset in memory"
@@ -166,7 +165,7 @@ func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 			cfg := s.config()
 			cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []Script{{"sha1", "return 1"}}
 			p := connect(t, cfg)
-			for n := range 3 { // the kill of the one before is refused, too
+			for n := range 3 { // the kill of the previous connection is refused, too
 				mustAnswer(t, p, "OK", "GET", "x")
 				time.Sleep(time.Second) // so that the next dial follows at once
 				_ = s.conn(n + 1).Close()
@@ -197,7 +196,7 @@ func TestTheRunIDIsFoundInWhateverINFOLooksLike(t *testing.T) {
 func TestOnlyTheScriptsThatAMasterLacksAreLoaded(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		refuse string // what SCRIPT EXISTS is answered with instead
+		refuse string // the error or reply that SCRIPT EXISTS gets instead
 		want   []string
 	}{
 		{"it tells", "", []string{"SCRIPT LOAD return 1", "SCRIPT LOAD return 3"}},
@@ -227,7 +226,7 @@ func TestOnlyTheScriptsThatAMasterLacksAreLoaded(t *testing.T) {
 	}
 }
 
-// A handshakeHook asks with the first handshake.
+// A handshakeHook sends calls with the first handshake.
 type handshakeHook struct {
 	*recorder
 	calls []*Call

@@ -10,8 +10,7 @@ import (
 
 // Whatever a broken or hostile master sends costs one connection, and no more.
 
-// checkBreakage answers the command BREAK with bytes, and closes the
-// connection after them if asked to.
+// checkBreakage answers the command BREAK with bytes, and then closes the connection if hangUp is set.
 func checkBreakage(t *testing.T, bytes string, hangUp bool, want error) {
 	t.Helper()
 	s := newFakeServer(t)
@@ -32,8 +31,7 @@ func checkBreakage(t *testing.T, bytes string, hangUp bool, want error) {
 	broken := []*waiter{start(t, p, "BREAK"), start(t, p, "BREAK")}
 	close(queued)
 	mustFail(t, want, broken...)
-	// The master had served before, so the next call waits for the new
-	// connection.
+	// The master had served before, so the next call waits for the new connection.
 	mustSucceed(t, 2, start(t, p, "GET", "x"))
 	synctest.Wait() // nothing is completed twice
 	if n := s.dials(); n != 2 {
@@ -62,8 +60,7 @@ func TestAReplyThatEndsWithTheConnectionIsNoVote(t *testing.T) {
 	}
 }
 
-// Bytes are no progress: a server that dribbles one reply for ever holds up
-// every other.
+// Bytes alone are no progress: a server whose reply never ends holds up all others.
 func TestAReplyThatNeverEndsIsAStall(t *testing.T) {
 	dribble := func(c *fakeConn) {
 		for _, err := io.WriteString(c, "$"); err == nil; time.Sleep(100 * time.Millisecond) {
@@ -104,8 +101,8 @@ func TestAReplyThatNobodyAskedForEndsTheConnection(t *testing.T) {
 	}
 }
 
-// The owner of the first call holds up the reader until the second command is
-// on its way: the second reply to the first one is there by then.
+// The owner of the first call holds up the reader until the second command is sent. By then the
+// second reply to the first command has arrived.
 func TestTheSecondReplyToOneCommandIsNotTheNextOnesVote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -142,7 +139,7 @@ func TestAnAnswerBeforeTheCommandIsNoVote(t *testing.T) {
 			_, _ = io.WriteString(c, ":7\r\n") // before it has read anything
 			return true
 		}
-		// The last reply of the handshake comes once there is a command more.
+		// PING, the last command of the handshake, is answered when one more command is there.
 		s.greet = func(_ *fakeConn, args []string) (string, bool) { return "", args[0] == "PING" }
 		s.reply = func(*fakeConn, []string) string { return "+PONG\r\n" }
 		p := open(t, s.config())

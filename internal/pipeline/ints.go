@@ -2,21 +2,21 @@ package pipeline
 
 import "fmt"
 
-// ThreeInts is a reply of three integers, which scripts give that have more to
-// say than yes or no: redigo would make five values of it.
+// ThreeInts is a reply of three integers, for scripts that answer more than yes or no. redigo would
+// allocate five values for it.
 type ThreeInts [3]int64
 
 func (three *ThreeInts) String() string { return fmt.Sprint(*three) }
 
-// parse reads a whole reply that is one, of numbers that are not negative. If it
-// is none they are left as they may be.
+// parse reads a whole reply of three integers, none of them negative. It returns false for any
+// other reply, and may have changed the numbers then.
 func (three *ThreeInts) parse(b []byte) bool {
 	ints, ok := appendInts(three[:0], b)
 	return ok && len(ints) == len(three)
 }
 
-// appendInts parses a whole reply that is an array of integers, none of them
-// negative. dst is not changed but behind its end.
+// appendInts parses a whole reply that is an array of integers, none of them negative. It changes
+// dst only behind its end.
 func appendInts(dst []int64, b []byte) ([]int64, bool) {
 	n, b, ok := leadingInt('*', b)
 	if !ok {
@@ -33,7 +33,7 @@ func appendInts(dst []int64, b []byte) ([]int64, bool) {
 	return ints, len(b) == 0
 }
 
-// leadingInt takes a line of that kind with a number of less than 19 digits.
+// leadingInt takes a line that begins with kind, with a number of 1 to 18 digits.
 func leadingInt(kind byte, b []byte) (i int64, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != kind {
 		return 0, nil, false

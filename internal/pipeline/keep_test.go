@@ -38,7 +38,7 @@ func (g *gate) config() Config {
 
 var errRefused = errors.New("connect: connection refused")
 
-// atGate is a pipeline whose dials wait at a gate.
+// atGate opens a pipeline whose dials wait at a gate.
 func atGate(t *testing.T) (*fakeServer, *gate, *Pipeline) {
 	t.Helper()
 	s := newFakeServer(t)
@@ -46,8 +46,8 @@ func atGate(t *testing.T) (*fakeServer, *gate, *Pipeline) {
 	return s, g, open(t, g.config())
 }
 
-// dropOn makes the server close the connection when it reads DROP, and leave
-// commands that begin with K or U unanswered on the first connection.
+// dropOn makes the server close the connection when it reads DROP. On the first connection it
+// answers GET and nothing else.
 func dropOn(s *fakeServer) {
 	s.reply = func(c *fakeConn, args []string) string {
 		switch {
@@ -61,7 +61,7 @@ func dropOn(s *fakeServer) {
 	}
 }
 
-// connected is a pipeline that is up, to a server of dropOn.
+// connected opens a pipeline to a server with dropOn, and waits until it is up.
 func connected(t *testing.T) (*fakeServer, *gate, *Pipeline) {
 	t.Helper()
 	s, g, p := atGate(t)
@@ -112,8 +112,7 @@ func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
 		if n := first.delayed.Load(); n != 1 || !first.pending() {
 			t.Fatalf("delayed %d times, pending %t; want once, and pending", n, first.pending())
 		}
-		// The master is down now: a kept call is told so at once, one that is
-		// not fails.
+		// The master is down now: a kept call is delayed at once, and another call fails.
 		second := startKept(t, p, time.Hour, "K2")
 		if n := second.delayed.Load(); n != 1 || !second.pending() {
 			t.Fatalf("queued while down: delayed %d times, pending %t", n, second.pending())
@@ -139,7 +138,7 @@ func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
 	})
 }
 
-// What sets the key may be queued before it, and is executed as late as that.
+// The acquisition may be queued before its release, and is executed just as late.
 func TestKeptCallsAreSentOnTheFirstConnectionHoweverLateItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, g, p := atGate(t)
@@ -170,7 +169,7 @@ func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
 	})
 }
 
-// Abandoned is asked for each call right before it is written, also for the first time.
+// Abandoned is called right before each write of a call, also before the first.
 func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := connected(t)

@@ -6,19 +6,18 @@ import (
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
-// A memConn is the client's end of a connection in memory, which counts what is done
-// to it.
+// A memConn is the client's end of a connection in memory. It notes the calls of its methods.
 type memConn struct {
 	*simmaster.Conn
 	writes atomic.Int64 // calls of Write
-	linger atomic.Int64 // what SetLinger was given last; -1: it was not; closedInOrder
+	linger atomic.Int64 // the latest argument of SetLinger; -1: there was none; or closedInOrder
 }
 
 // closedInOrder is the linger of a connection that was closed without a reset.
 const closedInOrder = -2
 
-// memPipe returns the two ends of a connection, each of whose directions
-// holds window bytes before its writer waits.
+// memPipe returns the two ends of a connection. Each direction holds window bytes before its writer
+// waits.
 func memPipe(window int) (client *memConn, server *simmaster.Conn) {
 	near, far := simmaster.Pipe("client", "server", window)
 	client = &memConn{Conn: near}

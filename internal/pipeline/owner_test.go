@@ -21,7 +21,7 @@ type waiter struct {
 	onDone    func(*Call)      // called by Complete, if set
 	onAsked   func()           // called by Abandoned, if set
 	onDelayed func()           // called by Delayed, if set
-	resends   func(*Call) bool // asked by Complete, if set; true: the call was queued again
+	resends   func(*Call) bool // called by Complete, if set; true: the call was queued again
 }
 
 func newWaiter(t *testing.T, cmd string, args ...any) *waiter {
@@ -114,7 +114,7 @@ func start(t *testing.T, p *Pipeline, cmd string, args ...any) *waiter {
 	return newWaiter(t, cmd, args...).queue(p)
 }
 
-// startKept queues a command that is worth repeating for so long.
+// startKept queues a command that is kept for this long.
 func startKept(t *testing.T, p *Pipeline, keep time.Duration, cmd string, args ...any) *waiter {
 	t.Helper()
 	w := newWaiter(t, cmd, args...)
@@ -128,7 +128,7 @@ func do(t *testing.T, p *Pipeline, cmd string, args ...any) *Call {
 	return start(t, p, cmd, args...).wait()
 }
 
-// mustAnswer does a command that has to get this reply.
+// mustAnswer sends a command that has to get this reply, and waits for it.
 func mustAnswer(t *testing.T, p *Pipeline, want any, cmd string, args ...any) *Call {
 	t.Helper()
 	c := do(t, p, cmd, args...)

@@ -15,7 +15,7 @@ type Pipeline struct {
 	hurry  chan struct{} // gets a value when the first call begins to wait for the master
 	dialer dialer
 
-	warnings warnings // the supervisor's alone
+	warnings warnings // only the supervisor uses it
 
 	// mu guards what follows. No callback runs and nothing blocks under it.
 	mu          sync.Mutex
@@ -25,7 +25,7 @@ type Pipeline struct {
 	state       state
 	cause       error // why the master is not up
 	session     *session
-	over        uint64 // epoch of the last one that has ended
+	over        uint64 // epoch of the last session that has ended
 	id          identity
 	watchers    []Watcher // replaced, never changed
 	postponed   postponed
@@ -45,7 +45,7 @@ const (
 	closed
 )
 
-// New starts to connect, in the background.
+// New returns a pipeline that starts to connect in the background.
 func New(cfg Config) *Pipeline {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pipeline{
@@ -63,18 +63,19 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// Name is what the master is called in errors.
+// Name returns the master's name in errors.
 func (p *Pipeline) Name() string { return p.cfg.Name }
 
-// DB is the number of the database that its connections use.
+// DB returns the number of the database that the connections use.
 func (p *Pipeline) DB() int { return p.cfg.DB }
 
-// QueueLimit is how many calls may be queued or under way.
+// QueueLimit returns how many calls may be queued or in flight.
 func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 
-// Enqueue queues a call behind what is queued by now: a new one, or, from inside its owner's
-// Complete, one that is sent again, perhaps with another command. It never blocks; it completes
-// the call itself when the master is down, the queue is full, or the pipeline is closed.
+// Enqueue queues a call behind those in the queue. The call is new, or its owner's Complete sends
+// it again, perhaps with another command. Enqueue never blocks. It completes the call itself if
+// the queue is full, the pipeline is closed, or the master is down and the call is not kept. A
+// call that asks for a vote also fails at once if the master is silent.
 func (p *Pipeline) Enqueue(c *Call) {
 	c.Reply, c.Err, c.Checked, c.sentAt, c.BatchRefused = nil, nil, nil, 0, false
 	switch waiting := int64(p.accepted.Add(1) - p.completed.Load()); {
@@ -93,8 +94,7 @@ func (p *Pipeline) Enqueue(c *Call) {
 			p.complete(c, err)
 			return
 		}
-		// Told before it is queued: once it is, it may be completed and used
-		// again at any moment.
+		// Before the call is queued: afterwards it may be completed and used again at any time.
 		c.Owner.Delayed(c, err)
 		p.mu.Lock()
 	}
@@ -118,9 +118,9 @@ func (p *Pipeline) complete(c *Call, err error) {
 }
 
 // Close fails pending calls and waits for the goroutines. It closes without a reset, so that
-// releases already written are delivered. Close blocks for as long as the dialer given by the caller takes
-// to notice that its context ended, and credentialsGrace for a credentials callback; otherwise not
-// at all. It may be called more than once.
+// releases already written are delivered. Close blocks only until the caller's dialer notices that
+// its context has ended, and for credentialsGrace at most while a credentials callback runs. It
+// may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	p.state, p.cause = closed, ErrClosed
@@ -137,13 +137,13 @@ func (p *Pipeline) Close() {
 		s.fail(ErrClosed)
 	}
 	<-p.done
-	p.SendPostponed() // which fail now
+	p.SendPostponed() // they fail now
 	p.postponed.timers.Wait()
 }
 
-// CloseUnused begins what Close does if there has never been a connection: nothing that was
-// queued has been sent then, so there is nothing to be given back. It fails all of that, and
-// does not wait. Otherwise it does nothing.
+// CloseUnused closes a pipeline that has never had a connection, and does not wait. No queued call
+// was sent, so there is nothing to release: all calls fail. If there was a connection, CloseUnused
+// does nothing.
 func (p *Pipeline) CloseUnused() {
 	p.mu.Lock()
 	unused := p.session == nil && p.over == 0

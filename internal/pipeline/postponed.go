@@ -8,19 +8,19 @@ import (
 
 const (
 	// leastPostponed and mostPostponed bound the pauses between two attempts at a call that the
-	// master refuses: each is twice the one before.
+	// master refuses. Each pause is twice as long as the one before.
 	leastPostponed = 50 * time.Millisecond
 	mostPostponed  = 5 * time.Second
-	// postponedGrid is the grid on which they end, so that many calls go out together.
+	// postponedGrid is the grid on which pauses end, so that many calls go out together.
 	postponedGrid = 10 * time.Millisecond
 )
 
-// The postponed calls of a master were refused by it, and are not queued until their pauses are
-// over. Its pipeline's mutex guards them.
+// postponed has the calls that a master has refused. They are queued again when their pauses are
+// over. The pipeline's mutex guards it.
 type postponed struct {
 	calls  []pausing
-	timer  *time.Timer    // nil: none waits
-	due    time.Time      // when it does
+	timer  *time.Timer    // nil: no call waits
+	due    time.Time      // when the timer fires
 	timers sync.WaitGroup // Close waits for it
 }
 
@@ -30,8 +30,8 @@ type pausing struct {
 }
 
 // RetryLater sends a call again after a pause, if it is kept until then. Its owner calls it from
-// inside Complete, about an error reply, and has the call back when RetryLater returns false:
-// then it is sent no more. Otherwise another Complete follows.
+// inside Complete, after an error reply. If RetryLater returns true, another Complete follows.
+// If it returns false, the owner has the call back, and the call is not sent again.
 func (p *Pipeline) RetryLater(c *Call) bool {
 	pause := mostPostponed
 	if c.refusals < 7 {
@@ -43,7 +43,7 @@ func (p *Pipeline) RetryLater(c *Call) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The rest of the queue is for others.
+	// The other half of the queue is for other calls.
 	if p.state == closed || len(p.postponed.calls) >= p.cfg.QueueLimit/2 {
 		return false
 	}
@@ -55,13 +55,13 @@ func (p *Pipeline) RetryLater(c *Call) bool {
 	return true
 }
 
-// onGrid is the next instant on the grid of the pauses. It keeps the monotonic reading, which
+// onGrid returns the next instant on the grid of the pauses. It keeps the monotonic reading, which
 // Truncate drops: a wall clock that is set back makes no pause longer.
 func onGrid(t time.Time) time.Time {
 	return t.Add(postponedGrid - time.Duration(t.UnixNano())%postponedGrid)
 }
 
-// await has resume called at an instant, or earlier. The caller must hold the mutex, and the
+// await sets the timer to call resume at due, or earlier. The caller must hold the mutex, and the
 // pipeline must not be closed.
 func (w *postponed) await(due time.Time, resume func()) {
 	switch {
@@ -74,8 +74,8 @@ func (w *postponed) await(due time.Time, resume func()) {
 	}
 }
 
-// take takes the calls whose pauses are over by then, and returns when the next pause is; zero:
-// none waits. The caller must hold the mutex.
+// take removes and returns the calls whose pauses are over. next is when the next pause ends;
+// zero: no call waits. The caller must hold the mutex.
 func (w *postponed) take(now time.Time) (over []*Call, next time.Time) {
 	w.calls = slices.DeleteFunc(w.calls, func(c pausing) bool {
 		switch {
@@ -105,8 +105,7 @@ func (p *Pipeline) resume() {
 	}
 }
 
-// SendPostponed sends all calls again that wait after a refusal, whatever is left of their
-// pauses. If the pipeline is closed it completes them.
+// SendPostponed sends all postponed calls again at once. If the pipeline is closed, they fail.
 func (p *Pipeline) SendPostponed() {
 	p.mu.Lock()
 	if w := &p.postponed; w.timer != nil && w.timer.Stop() {

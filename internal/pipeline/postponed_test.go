@@ -18,7 +18,8 @@ func startPersistent(t *testing.T, p *Pipeline, keep time.Duration, cmd string) 
 	return w.queue(p)
 }
 
-// refusing is a server that refuses all until it is told otherwise, and when it was asked.
+// refusing opens a pipeline to a server that refuses all commands until accept is called. asked has
+// the times at which commands came.
 func refusing(t *testing.T) (p *Pipeline, asked *[]time.Duration, accept func()) {
 	t.Helper()
 	s, began := newFakeServer(t), time.Now()
@@ -44,7 +45,7 @@ func TestARefusedCallIsSentAgainAfterPausesThatDouble(t *testing.T) {
 		synctest.Wait()
 		var pauses []time.Duration
 		for i, at := range (*asked)[1:] {
-			if pause := at - (*asked)[i]; pause != 0 { // the handshake has none
+			if pause := at - (*asked)[i]; pause != 0 { // at the same instant there was no pause
 				pauses = append(pauses, pause)
 			}
 		}
@@ -116,7 +117,7 @@ func TestPostponedCallsTakeHalfOfTheQueueAtMost(t *testing.T) {
 	})
 }
 
-// A bubble's instants have no monotonic reading, so this is about real ones.
+// In a bubble, times have no monotonic reading. So this test uses real ones.
 func TestPausesDoNotDependOnTheWallClock(t *testing.T) {
 	now := time.Now()
 	due := onGrid(now)

@@ -6,8 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// What is under way counts like what is queued: a frozen master must not
-// gather calls without end.
+// Calls in flight count like queued calls: a frozen master must not gather calls without end.
 func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -17,7 +16,7 @@ func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 		p := connect(t, cfg)
 		calls := []*waiter{start(t, p, "FREEZE")}
 		for len(calls) < cfg.QueueLimit {
-			synctest.Wait() // they are under way
+			synctest.Wait() // they are in flight
 			calls = append(calls, start(t, p, "GET", "x"))
 		}
 		synctest.Wait()
@@ -32,8 +31,7 @@ func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-// There is room again as soon as a call is handed back, not a moment later, whether it was
-// answered or not.
+// A call makes room in the queue as soon as Complete is called, whether it was answered or not.
 func TestCompleteMakesRoomForTheNextCall(t *testing.T) {
 	for _, dial := range []error{nil, errRefused} {
 		synctest.Test(t, func(t *testing.T) {

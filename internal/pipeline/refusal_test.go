@@ -20,7 +20,7 @@ import (
 	"github.com/redquorum/redquorum/internal/deliver"
 )
 
-// mustBeRefused fails unless a call fails with a ConfigError of what and of this text, or more.
+// mustBeRefused fails unless a call fails with a ConfigError of this What that contains text.
 func mustBeRefused(t *testing.T, p *Pipeline, what, text string) *Call {
 	t.Helper()
 	c := do(t, p, "GET", "x")
@@ -31,7 +31,7 @@ func mustBeRefused(t *testing.T, p *Pipeline, what, text string) *Call {
 	return c
 }
 
-// mustBeRefusedWith is mustBeRefused where the text is known to its end.
+// mustBeRefusedWith is mustBeRefused for the whole text.
 func mustBeRefusedWith(t *testing.T, p *Pipeline, what, text string) {
 	t.Helper()
 	c := mustBeRefused(t, p, what, text)
@@ -90,7 +90,7 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 			if got := s.conn(1).client.linger.Load(); got != 0 {
 				t.Errorf("the connection was closed with linger %d", got)
 			}
-			// What is mended is found out.
+			// The pipeline notices when the cause is gone.
 			s.setGreet(nil)
 			waitUp(t, p)
 			mustAnswer(t, p, "OK", "GET", "x")
@@ -98,8 +98,8 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 	}
 }
 
-// An error reply is an answer like any other, and leaves the connection alone. Permissions may
-// miss a command that only a call needs: that is said of every such call.
+// An error reply is an answer like any other, and the connection stays. The user may lack the
+// permission for a command of which the handshake has none: every such call says so.
 func TestAnErrorReplyIsAnAnswerAndAMissingPermissionAConfigError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -132,8 +132,8 @@ func TestAnErrorReplyIsAnAnswerAndAMissingPermissionAConfigError(t *testing.T) {
 	})
 }
 
-// A server that is full or denies does not read: it says so and hangs up. On a
-// unix socket the handshake cannot even be written then.
+// A server that is full, or denies access, sends an error and closes without reading. On a unix
+// socket the handshake cannot even be written then.
 func TestARefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestARefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// Nor is one that breaks a refusal: a master that is just starting, or stopping, does that. It
-// has read the first bytes then.
+// A master that is just starting, or stopping, breaks a handshake too, after it has read the first
+// bytes.
 func TestAHandshakeThatBreaksIsNoRefusal(t *testing.T) {
 	says := func(what string) func(*fakeConn) {
 		return func(c *fakeConn) { _, _ = io.WriteString(c, what) }
@@ -179,7 +179,7 @@ func TestAHandshakeThatBreaksIsNoRefusal(t *testing.T) {
 		tls  bool
 		do   func(c *fakeConn)
 		want error
-		hint string // in the error: what to do if TLS is spoken on one side alone
+		hint string // in the error: what to do if only one side uses TLS
 	}{
 		{"frozen", false, func(*fakeConn) {}, ErrTimeout, ""},
 		{"closed", false, hangUp, ErrConnectionLost, " rediss://"},
@@ -219,8 +219,7 @@ func TestAHandshakeThatBreaksIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Servers and proxies may repeat in a refusal, or anywhere, what they were
-// given.
+// Servers and proxies may repeat the password, in a refusal or anywhere else.
 func TestThePasswordIsNeverShown(t *testing.T) {
 	const secret = "s3cr3t@:/#% \"pass'word\\"
 	const all, others = "", "not AUTH"
@@ -278,7 +277,7 @@ func TestThePasswordIsNeverShown(t *testing.T) {
 	}
 }
 
-// A vault's client may put into its error what it fetched.
+// The credentials callback may put the password into its error.
 func TestACredentialsErrorDoesNotShowThePassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -296,7 +295,7 @@ func TestACredentialsErrorDoesNotShowThePassword(t *testing.T) {
 	})
 }
 
-// Whoever has answered over this URL speaks what it says, however silently a later connection is closed.
+// A master that has answered over this URL fits its scheme, even if a later connection just closes.
 func TestAMasterThatHasServedIsNotToldToSpeakTLS(t *testing.T) {
 	for served, wants := range map[int]bool{0: true, 1: false} {
 		inBubble(t, fmt.Sprint(served), func(t *testing.T) {

@@ -1,10 +1,10 @@
 package pipeline
 
-// A Script is one that calls run by its SHA.
+// A Script is a script that calls run by its SHA.
 type Script struct{ SHA, Source string }
 
-// scriptNames is the arguments of SCRIPT that ask which of the scripts a master has; nil:
-// there are none.
+// scriptNames returns the arguments of the SCRIPT command that asks which of the scripts a master
+// has; nil if there are no scripts.
 func scriptNames(scripts []Script) []any {
 	if len(scripts) == 0 {
 		return nil
@@ -17,8 +17,8 @@ func scriptNames(scripts []Script) []any {
 	return args
 }
 
-// missingOf is those of the scripts that a master lacks by its reply to scriptNames: all
-// but those that it clearly says it has.
+// missingOf returns the scripts that a master lacks, from its reply to scriptNames: all except
+// those that it clearly reports to have.
 func missingOf(scripts []Script, reply any) (missing []Script) {
 	has, _ := reply.([]any)
 	for i, s := range scripts {

@@ -22,8 +22,8 @@ import (
 
 const testRunID = "0123456789abcdef0123456789abcdef01234567"
 
-// A fakeServer speaks RESP as its script says. It serves connections in memory
-// (dial) and of a listener (listen).
+// A fakeServer speaks RESP as its functions say. It serves connections in memory (dial) and of a
+// listener (listen).
 type fakeServer struct {
 	t      *testing.T
 	window int // of connections in memory
@@ -31,7 +31,7 @@ type fakeServer struct {
 	// reply answers every command that is not part of a handshake, with the
 	// bytes to send; nil: OK. It may write, block and close on its own.
 	reply func(c *fakeConn, args []string) string
-	// greet, if set, is asked for handshake commands first; false: the usual.
+	// greet, if set, is called for handshake commands first; false: the usual answer follows.
 	greet func(c *fakeConn, args []string) (string, bool)
 	// accept, if set, is called before the first command is read; false: the
 	// connection is not served but left alone.
@@ -73,7 +73,7 @@ func (s *fakeServer) hold(command string) (goOn func()) {
 	return goOn
 }
 
-// answers is a reply that knows some commands, and is OK for all others.
+// answers returns a reply function for known commands. All others are answered with OK.
 func answers(known map[string]string) func(*fakeConn, []string) string {
 	return func(_ *fakeConn, args []string) string { return cmp.Or(known[args[0]], "+OK\r\n") }
 }
@@ -151,7 +151,7 @@ func (s *fakeServer) dials() int {
 	return len(s.conns)
 }
 
-// conn is one of them, counted from 1.
+// conn returns the n-th connection, counted from 1.
 func (s *fakeServer) conn(n int) *fakeConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (c *fakeConn) greeting(args []string) string {
 		return ":1\r\n"
 	case "INFO server":
 		return bulk("# Server\r\nredis_version:7.0.0\r\nrun_id:" + testRunID + "\r\ntcp_port:6379\r\n")
-	case "SCRIPT EXISTS": // those that are called so
+	case "SCRIPT EXISTS": // it has the scripts whose SHA contains "exists"
 		reply := string(AppendArray(nil, len(args)-2))
 		for _, sha := range args[2:] {
 			reply += ":" + strconv.Itoa(strings.Count(sha, "exists")) + "\r\n"
@@ -240,15 +240,14 @@ func (c *fakeConn) greeting(args []string) string {
 	}
 }
 
-// seen is the commands so far.
+// seen returns the commands so far.
 func (c *fakeConn) seen() [][]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.commands)
 }
 
-// calls is the commands so far without those of the handshake, each joined by
-// spaces.
+// calls returns the commands so far without those of the handshake, each joined by spaces.
 func (c *fakeConn) calls() []string {
 	var calls []string
 	for _, args := range c.seen() {
@@ -273,13 +272,12 @@ func (c *fakeConn) reset() {
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 
-// config is how to reach the server in memory.
+// config returns the configuration that reaches the server in memory.
 func (s *fakeServer) config() Config {
 	return Config{Name: "master-1", Network: "tcp", Addr: "master-1:6379", Dialer: s.dial}
 }
 
-// open makes a pipeline that is closed at the end of the test, before the
-// server is.
+// open makes a pipeline that is closed at the end of the test, before the server is.
 func open(t *testing.T, cfg Config) *Pipeline {
 	t.Helper()
 	p := New(cfg)
@@ -292,7 +290,7 @@ func open(t *testing.T, cfg Config) *Pipeline {
 	return p
 }
 
-// connect makes one and waits until it is up.
+// connect is open that waits until the master is connected.
 func connect(t *testing.T, cfg Config) *Pipeline {
 	t.Helper()
 	p := open(t, cfg)
@@ -306,7 +304,7 @@ func waitUp(t *testing.T, p *Pipeline) {
 	testutil.Within(t, bound, "the master is connected", func() bool { up, _ := p.Up(); return up })
 }
 
-// short are limits for tests on real sockets.
+// short sets limits for tests on real sockets.
 func short(cfg Config) Config {
 	cfg.DialTimeout = 5 * time.Second
 	cfg.StallLimit = 5 * time.Second
@@ -314,8 +312,7 @@ func short(cfg Config) Config {
 	return cfg
 }
 
-// Up reports whether the master is connected; otherwise the error matches
-// ErrDown and says why.
+// Up reports whether the master is connected; otherwise the error matches ErrDown and says why.
 func (p *Pipeline) Up() (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

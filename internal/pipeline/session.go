@@ -205,7 +205,7 @@ func (s *session) read() {
 	s.unanswered = slices.Concat(s.checking.held, claimed[next:])
 }
 
-// replied completes a call. If the call has a check, that waits for the check's answer.
+// replied completes a call. A call with a check waits for the check's answer.
 func (s *session) replied(c *Call, reply any, err error) {
 	if c.Check != nil {
 		c.Reply, c.Err = reply, err

@@ -20,10 +20,10 @@ type stallWatch struct {
 	over   bool
 	since  time.Time // when the watch first saw this number of replies
 	marked uint64
-	due    time.Time // when the timer is to come
+	due    time.Time // when the timer should fire
 }
 
-// MostLate is by how much the timer of a process that has a processor may come late.
+// MostLate is how late a timer may fire in a process that was not held up.
 const MostLate = 5 * time.Millisecond
 
 func (w *stallWatch) init(s *session) { w.s = s }
@@ -78,7 +78,7 @@ func (w *stallWatch) check() {
 	patience := max(w.interval(), 2*w.s.p.RoundTrip())
 	if received == w.marked && !heldUp && time.Since(w.since) >= patience {
 		w.s.p.setSilent(true)
-		if w.s.received.Load() != received { // which has come meanwhile
+		if w.s.received.Load() != received { // a reply has come meanwhile
 			w.s.p.setSilent(false)
 		}
 	}

@@ -25,7 +25,7 @@ func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testin
 			first := start(t, p, "FREEZE")
 			synctest.Wait()
 			time.Sleep(limit / 2)
-			second := start(t, p, "GET", "x") // gives it no more time
+			second := start(t, p, "GET", "x") // does not extend the limit
 			mustStall(t, begun, limit, first, second)
 			if !first.call.Sent {
 				t.Error("the first call counts as not sent")
@@ -42,8 +42,8 @@ func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testin
 	}
 }
 
-// The watch compares counters now and then: wherever between two of its looks
-// the last reply comes, a stall is found no sooner than the limit after it.
+// The watch compares counters now and then. Whenever the last reply comes between two comparisons, a
+// stall is found no sooner than the limit after it.
 func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 	const limit = time.Second
 	for phase := time.Duration(0); phase < limit/2; phase += 13 * time.Millisecond {
@@ -66,8 +66,8 @@ func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 	}
 }
 
-// A process that gets no processor reads replies late, and its timers run late: the master
-// is not the one that is silent.
+// A process without processor time reads replies late, and its timers fire late. The master is not
+// silent then.
 func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, late = time.Second, 100 * time.Millisecond
@@ -128,8 +128,7 @@ func TestABlockedFirstWriteIsAStall(t *testing.T) {
 	})
 }
 
-// One that accepts connections and answers none would hold all calls until
-// each has waited for itself.
+// Otherwise a master that accepts connections and never answers would make each call wait.
 func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
@@ -153,7 +152,7 @@ func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 		if ok, err := p.Up(); ok || !errors.Is(err, ErrStalled) {
 			t.Errorf("up %t, %v", ok, err)
 		}
-		// The kept call freezes the new connection just the same: leave it out.
+		// The kept call would freeze the new connection too, so it is abandoned.
 		kept.unwanted.Store(true)
 		g.next <- nil
 		kept.wait()
@@ -161,8 +160,8 @@ func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	})
 }
 
-// What asks for a vote is not written to a master that is silent; what gives a lock back
-// is. With the next reply the master is asked again.
+// Calls that ask for a vote are not written to a silent master, but releases are. With its next
+// reply the master is asked for votes again.
 func TestASilentMasterIsNotAskedForVotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
@@ -196,8 +195,8 @@ func TestASilentMasterIsNotAskedForVotes(t *testing.T) {
 	})
 }
 
-// mustStall waits for calls that must end by a stall. It is found no sooner than the limit after
-// since, and at most a quarter of it later.
+// mustStall waits for calls that must end by a stall. The stall must be found no sooner than the
+// limit after since, and at most a quarter of the limit later.
 func mustStall(t *testing.T, since time.Time, limit time.Duration, calls ...*waiter) {
 	t.Helper()
 	mustFail(t, ErrStalled, calls...)
@@ -206,13 +205,13 @@ func mustStall(t *testing.T, since time.Time, limit time.Duration, calls ...*wai
 	}
 }
 
-// An answer that is on its way for as long as it usually is means no silence.
+// A master whose answer takes no longer than usual is not silent.
 func TestAMasterFarAwayIsNotSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 600 * time.Millisecond
 		s := newFakeServer(t)
 		s.setGreet(func(c *fakeConn, args []string) (string, bool) {
-			if args[0] == "PING" { // it ends the handshake, by which the distance is known
+			if args[0] == "PING" { // it ends the handshake, which measures the round trip
 				time.Sleep(trip)
 			}
 			return "", false

@@ -12,20 +12,20 @@ type Stats struct {
 	Connected  bool
 	Err        error         // why it is not connected; nil when it is
 	Epoch      uint64        // number of the connection, counted from 1; 0: there was none yet
-	RunID      string        // run_id of the master last connected to; "" if it does not tell
+	RunID      string        // run_id of the master last connected to; "": unknown
 	InFlight   int           // commands waiting to be sent, perhaps again, or for their reply
 	Commands   uint64        // replies received
 	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
 
-	Agreed, Refused, Failed, TimedOut uint64 // its parts in operations, see Count
+	Agreed, Refused, Failed, TimedOut uint64 // how its parts in operations ended, see Count
 
-	RoundTrips   [len(RoundTripBounds) + 1]uint64 // samples, by bound; the last: above them all
+	RoundTrips   [len(RoundTripBounds) + 1]uint64 // samples by bound; the last counts those above all bounds
 	RoundTripSum time.Duration                    // of all samples
 }
 
-// RoundTripBounds are the greatest round trips of each bucket of Stats.RoundTrips.
+// RoundTripBounds are the upper bounds of the buckets of Stats.RoundTrips.
 var RoundTripBounds = [...]time.Duration{
 	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
@@ -33,7 +33,7 @@ var RoundTripBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond,
 }
 
-// A Verdict is what a master's part in an operation came to.
+// A Verdict says how a master's part in an operation ended.
 type Verdict uint8
 
 // Verdicts.
@@ -45,14 +45,13 @@ const (
 	verdicts
 )
 
-// Count counts the master's part in an operation that is decided elsewhere, from the answers of
-// several.
+// Count counts how the master's part in an operation ended. Package ballot decides operations.
 func (p *Pipeline) Count(v Verdict) { p.verdicts[v].Add(1) }
 
 // counters are written without p.mu.
 type counters struct {
 	accepted  atomic.Uint64 // calls queued
-	completed atomic.Uint64 // of those, by count
+	completed atomic.Uint64 // of these, calls that have ended or have a reply
 	epoch     atomic.Uint64
 	commands  atomic.Uint64
 	failures  atomic.Uint64
@@ -80,7 +79,7 @@ func (c *counters) sampleRoundTrip(d time.Duration) {
 // RoundTrip is Stats.RoundTrip, without a lock.
 func (c *counters) RoundTrip() time.Duration { return time.Duration(c.roundTrip.Load()) }
 
-// inFlight is how many calls are queued or under way. It reads the completions first: a call
+// inFlight returns how many calls are queued or in flight. It reads the completions first: a call
 // that ends in between still counts.
 func (p *Pipeline) inFlight() int {
 	completed := p.completed.Load()

@@ -25,7 +25,7 @@ func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
 				t.Errorf("%s: Err %v, want %v", when, got.Err, want.Err)
 			}
 			got.Err, want.Err, got.RoundTrip, want.Name = nil, nil, 0, "master-1"
-			want.RoundTrips = got.RoundTrips // of which another test is
+			want.RoundTrips = got.RoundTrips // another test checks them
 			if got != want {
 				t.Errorf("%s:\n got %+v\nwant %+v", when, got, want)
 			}
@@ -120,7 +120,7 @@ func TestGainsAndLossesAreLogged(t *testing.T) {
 		p := open(t, cfg)
 		g.next <- errRefused
 		time.Sleep(warnEvery)
-		g.next <- errRefused // said once
+		g.next <- errRefused // it is logged once
 		g.next <- nil
 		synctest.Wait()
 		mustAnswer(t, p, "OK", "GET", "x")
@@ -128,7 +128,7 @@ func TestGainsAndLossesAreLogged(t *testing.T) {
 		g.next <- nil
 		synctest.Wait()
 		time.Sleep(warnEvery)
-		p.Close() // is no loss
+		p.Close() // Close is no loss
 		synctest.Wait()
 		want := `level=WARN msg="master unreachable" master=master-1 error="connect: connection refused"
 level=DEBUG msg="master connected" master=master-1 epoch=1

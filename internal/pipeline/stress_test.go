@@ -14,8 +14,8 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// A job is a call that its owner uses again as soon as it is handed back, as
-// package redlock does. The race detector sees whoever touches it after that.
+// A job is a call that its owner uses again as soon as it is handed back, as rounds do. The race
+// detector finds code that touches it after that.
 type job struct {
 	Call
 	number int
@@ -88,7 +88,7 @@ func (s *stress) job(c *Call, callback string) *job {
 	return j
 }
 
-// newStress makes so many jobs, all of them free.
+// newStress makes this many jobs, all of them free.
 func newStress(t *testing.T, jobs int) *stress {
 	s := &stress{t: t, free: make(chan *job, jobs)}
 	for slot := range jobs {
@@ -129,7 +129,7 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 	srv.reply = func(c *fakeConn, args []string) string {
 		whole := bulk(args[1])
 		switch rand.IntN(800) {
-		case 0: // the command was executed, and nobody hears of it
+		case 0: // the command was executed, and its reply is lost
 			_ = c.Close()
 		case 1:
 			c.reset()
@@ -158,7 +158,7 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 		wg.Go(func() {
 			for s.answered.Load() < wanted && !t.Failed() {
 				if up, _ := p.Up(); !up && rand.IntN(20) != 0 {
-					runtime.Gosched() // calls to a master that is down are soon made
+					runtime.Gosched() // calls to a master that is down fail at once: make few of them
 					continue
 				}
 				select {
@@ -184,7 +184,7 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 	}
 }
 
-// The same, with the end of the pipeline in the middle of it.
+// The pipeline is closed while calls are in flight.
 func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 	for range 30 {
 		srv := newFakeServer(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A Listener hears what a subscription receives. The subscription's goroutine calls its
+// A Listener gets the events of a subscription. The subscription's goroutine calls its
 // methods, one at a time. They must not block, and must not close the subscription.
 type Listener interface {
 	// Subscribed says that the master has acknowledged: the subscription receives what is
@@ -19,12 +19,12 @@ type Listener interface {
 	// Unsubscribed says that the connection could not be made, or is lost. The next one is
 	// being made. It may come several times in a row.
 	Unsubscribed(err error)
-	// Message is what was published.
+	// Message passes on a message that was published.
 	Message(payload string)
 }
 
-// A Subscription listens to one channel of a master, on a connection of its
-// own, which is replaced when it is lost. What is published meanwhile is lost.
+// A Subscription listens to one channel of a master, on a connection of its own. A lost connection
+// is replaced. Messages that are published in between are lost.
 type Subscription struct {
 	dialer   *dialer
 	channel  string
@@ -42,9 +42,8 @@ func (p *Pipeline) Subscribe(channel string, l Listener) *Subscription {
 	return s
 }
 
-// Close ends the connection, and waits for the goroutine: for as long as a
-// dialer of the caller's takes to notice that its context ended, and credentialsGrace
-// for a credentials callback. It may be called more than once.
+// Close ends the connection and waits for the goroutine. It blocks as [Pipeline.Close] does, and
+// may be called more than once.
 func (s *Subscription) Close() {
 	s.cancel()
 	<-s.done
@@ -59,7 +58,7 @@ func (s *Subscription) supervise(ctx context.Context) {
 			return
 		}
 		// A connection that was cut off after it had listened for a while is no failure.
-		// Otherwise the pauses would grow, and waiters would hear less and less.
+		// Otherwise the pauses would grow, and waiters would miss more and more messages.
 		if failures++; !began.IsZero() && s.dialer.proved(began, failures) {
 			failures = 0
 		}
@@ -80,8 +79,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// listen makes one connection and listens to it until it fails. It reports when
-// it was acknowledged; zero: it was not.
+// listen makes one connection and listens to it until it fails. It returns when the master
+// acknowledged the subscription; zero: it did not.
 func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) {
 	w, rc, err := s.dialer.connect(ctx, s.dialer.login, func(h *handshake) error {
 		h.name(s.dialer.cfg.ClientName)
@@ -93,7 +92,7 @@ func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) 
 	}
 	defer func() { _ = w.abort() }()
 	defer context.AfterFunc(ctx, func() { _ = w.abort() })()
-	// The master speaks without being asked from now on.
+	// From now on the master may send without a request.
 	w.asked.Store(math.MaxUint64)
 	s.listener.Subscribed()
 	began = time.Now()
@@ -114,7 +113,7 @@ func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) 
 	}
 }
 
-// published reads a message; others are answers to PING.
+// published reads a message. All other replies are answers to PING.
 func published(reply any) (payload string, ok bool) {
 	parts, err := redis.ByteSlices(reply, nil)
 	if err != nil || len(parts) != 3 || string(parts[0]) != "message" {
@@ -123,9 +122,8 @@ func published(reply any) (payload string, ok bool) {
 	return string(parts[2]), true
 }
 
-// A pulse finds out whether a connection on which nothing is said is still
-// there: a PING each interval, and the end of the connection when nothing was
-// heard since the last.
+// A pulse finds out whether an idle connection still works. It sends a PING each interval, and
+// ends the connection if nothing was received since the last one.
 type pulse struct {
 	w        *wire
 	interval time.Duration
@@ -148,8 +146,8 @@ func startPulse(w *wire, interval time.Duration) *pulse {
 	return p
 }
 
-// beat runs on the timer's goroutine, the only one that writes after the
-// handshake. It does not block: one command at a time is unanswered.
+// beat runs on the timer's goroutine, the only one that writes after the handshake. It does not
+// block: at most one command at a time is unanswered.
 func (p *pulse) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A deafListener does nothing with what it hears.
+// A deafListener ignores all events.
 type deafListener struct{}
 
 func (deafListener) Subscribed()        {}
 func (deafListener) Unsubscribed(error) {}
 func (deafListener) Message(string)     {}
 
-// One that was cut off after it had listened for a while is made again at once, each time: nobody
-// has spoken on it, but it was none that could not be made.
+// A subscription that is cut off after it has listened for a while is made again at once, each time.
+// It has received no message, but it is no failed dial.
 func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)

@@ -9,13 +9,12 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// supervise owns the connection: it dials, serves until the connection is
-// lost, and dials again.
+// supervise owns the connection: it dials, serves until the connection is lost, and dials again.
 func (p *Pipeline) supervise(ctx context.Context) {
 	defer close(p.done)
 	defer p.change(closed, ErrClosed, ErrClosed, nil)
 	var id identity
-	dials := 0    // those that failed since the last connection
+	dials := 0    // failed dials since the last connection
 	spare := true // the next loss of a connection that answered is no failure
 	failures, before := 0, dialled{}
 	for p.awaitDial(ctx, failures, before) {
@@ -41,9 +40,9 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		}
 		begun := time.Now()
 		leftover, err := s.run()
-		// A server that greets and hangs up must not be dialled in a loop, nor one that
-		// answers once and then hangs up: only a connection that has lasted ends a row of
-		// failures, and it may have been idle. Servers close those.
+		// A server that ends the connection after the handshake, or after one answer, must not be
+		// dialled in a loop. So only a connection that has lasted resets the failures. It may
+		// have been idle: servers close idle connections.
 		switch before.answered = s.received.Load() > 0; {
 		case before.answered && time.Since(begun) > brief, p.dialer.proved(begun, failures+1) && s.sent.Load() == 0:
 			failures, spare = 0, true
@@ -56,11 +55,11 @@ func (p *Pipeline) supervise(ctx context.Context) {
 	}
 }
 
-// A dialled is what has become of a dial.
+// A dialled is the result of a dial.
 type dialled struct {
 	at       time.Time // when it began
 	answered bool      // the connection was answered before it was lost
-	refused  bool      // it failed, and by what the master said
+	refused  bool      // the dial failed because of the master's answer
 }
 
 const (
@@ -70,8 +69,8 @@ const (
 	wantedEvery = 100 * time.Millisecond
 )
 
-// AddWaiting counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
-// is down is dialled every 100 ms, unless it is there and refuses the client.
+// AddWaiting adds n, which may be negative, to the calls that wait for a quorum. While there are
+// any, a master that is down is dialled every 100 ms, unless it answers and refuses the client.
 func (p *Pipeline) AddWaiting(n int) {
 	if p.wanted.Add(int64(n)) == int64(n) && n > 0 {
 		select {
@@ -131,11 +130,10 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 	return s, true
 }
 
-// lost is the end of a session. Calls that were under way or queued die with it, except those
-// that are kept. The next dial starts at once, and new calls wait for its outcome. They do
-// not wait if the master had stalled: a master that accepts connections and never answers
-// would hold them all up. Nor do they wait after several failures in a row: then a pause
-// comes first.
+// lost handles the end of a session. Calls that were in flight or queued fail, except those that
+// are kept. The next dial starts at once, and new calls wait for its outcome. They do not wait
+// if the master had stalled: a master that accepts connections and never answers would hold
+// them all up. After failures in a row they do not wait either, because a pause comes first.
 func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 	next := connecting
 	if failures > 0 || errors.Is(err, ErrStalled) {
@@ -147,7 +145,7 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 	p.change(next, err, err, leftover)
 }
 
-// wentDown is the end of a dial that failed; dials is how many have failed in a row.
+// wentDown handles a failed dial; dials is how many have failed in a row.
 func (p *Pipeline) wentDown(err error, dials int) {
 	if dials == 1 {
 		what := "master unreachable"

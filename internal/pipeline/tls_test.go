@@ -20,8 +20,8 @@ import (
 // newAuthority makes the certificate authority of these tests.
 var newAuthority = sync.OnceValues(redistest.NewAuthority)
 
-// tlsConfigs are of a server that speaks TLS and of a client that trusts it. Both have a
-// certificate, which the client does not show.
+// tlsConfigs returns the configurations of a TLS server and of a client that trusts it. The client
+// shows no certificate.
 func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	a, err := newAuthority()
@@ -34,7 +34,7 @@ func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	return server, client
 }
 
-// overTLS makes a server that speaks TLS, and how to reach it.
+// overTLS makes a TLS server, and the configuration that reaches it.
 func overTLS(t *testing.T, change func(*tls.Config)) (*fakeServer, Config) {
 	t.Helper()
 	s := newFakeServer(t)
@@ -61,7 +61,7 @@ func TestTLSWithASelfMadeCAAndAClientCertificate(t *testing.T) {
 			if c := do(t, p, "ECHO", value); c.Err != nil || string(c.Reply.([]byte)) != value {
 				t.Errorf("error %v", c.Err)
 			}
-			// It is replaced like any other.
+			// A TLS connection is replaced like any other.
 			s.conn(1).reset()
 			testutil.Eventually(t, "there is a second connection", func() bool { return p.Stats().Epoch == 2 })
 			if c := do(t, p, "ECHO", "y"); c.Err != nil || c.Epoch != 2 {
@@ -101,8 +101,8 @@ func TestTLSIsRefusedForAReason(t *testing.T) {
 	}
 }
 
-// The usual way to trust authorities that change: crypto/tls verifies nothing, and
-// VerifyConnection all.
+// Programs whose authorities change often let crypto/tls verify nothing, and verify all in
+// VerifyConnection.
 func TestVerifyConnectionIsGivenTheHostOfTheURL(t *testing.T) {
 	for _, test := range []struct {
 		host    string // the certificate is for localhost and 127.0.0.1
@@ -150,8 +150,8 @@ func TestVerifyConnectionIsGivenTheHostOfTheURL(t *testing.T) {
 	}
 }
 
-// Redis answers what it takes for commands; nothing of it is TLS. A master that the client speaks
-// plainly to answers with an alert.
+// Redis takes a TLS handshake for commands, and its answer is not TLS. A TLS master answers plain
+// commands with an alert.
 func TestWhereOneSideAloneSpeaksTLSTheErrorSaysSo(t *testing.T) {
 	for name, test := range map[string]struct {
 		tls                bool // the client speaks it
@@ -178,7 +178,7 @@ func TestWhereOneSideAloneSpeaksTLSTheErrorSaysSo(t *testing.T) {
 	}
 }
 
-// The refusal may be there before the handshake can be written.
+// The refusal may arrive before the handshake can be written.
 func TestATLSRefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 	cfg := newFakeServer(t).config()
 	cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {

@@ -2,20 +2,20 @@ package pipeline
 
 import "time"
 
-// warnEvery is how often the same warning about a master is logged at most.
+// warnEvery is the shortest time between two log lines of one warning about a master.
 const warnEvery = 10 * time.Second
 
-// A warning is what became of one kind of warning about a master.
+// A warning has the history of one kind of warning about a master.
 type warning struct {
 	logged time.Time
-	since  int // how often it came since then
+	since  int // how often it occurred since then
 }
 
-// warnings are those about a master, by their text.
+// warnings are the warnings about a master, by their text.
 type warnings map[string]warning
 
-// warn logs that something happened to the master. Of what happens again and again it logs
-// one line each warnEvery, with a count of all since the line before.
+// warn logs that something happened to the master. If it happens again and again, warn logs one
+// line each warnEvery, with a count of all since the line before.
 func (all warnings) warn(cfg *Config, what string, err error) {
 	w := all[what]
 	w.since++

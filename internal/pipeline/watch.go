@@ -5,35 +5,35 @@ import (
 	"slices"
 )
 
-// A Watcher hears of each connection of a master, and may put commands first on it. Its
-// methods are called with no lock held, one at a time; only the first call, from inside Watch,
-// may overlap. They must not block.
+// A Watcher is notified of each connection of a master, and may send the first commands on it.
+// Its methods are called with no lock held, one at a time; only the first call, from inside
+// Watch, may overlap. They must not block.
 type Watcher interface {
-	// CameUp tells of a connection: its epoch, and the run_id of the process that serves it,
+	// CameUp reports a connection: its epoch, and the run_id of the process that serves it,
 	// "" if that is not known. The calls that it returns are sent before all that is queued,
 	// so their replies also come first. They complete like any other.
 	CameUp(epoch uint64, runID string) []*Call
 	// WentDown says that the connection of this epoch, and each before it, is lost. With an
-	// epoch that is known to be lost it says that another dial has failed. redialing: calls
-	// wait for the dial that follows, the first one after a loss or the first of all.
+	// epoch that is known to be lost it only says that the cause has changed: another dial has
+	// failed, or waits for credentials. redialing: calls wait for the next dial to end. It is
+	// the first dial after a loss, or the first of all.
 	WentDown(epoch uint64, cause error, redialing bool)
 	// SilenceChanged says that Silent has changed. It may overlap the others, and itself.
 	SilenceChanged()
 }
 
-// A HandshakeHook is a Watcher that asks while the connection is still being made, before anybody
-// knows who serves it. That saves a round trip. Only the first connection of a pipeline is
-// asked so: on a later one nothing may go out before the previous one is killed (invariant
-// S5).
+// A HandshakeHook is a Watcher that sends calls with the handshake, before it is known which process
+// serves the connection. That saves a round trip. Only a connection without a known predecessor
+// carries them: on others nothing may go out before the previous one is killed (invariant S5).
 type HandshakeHook interface {
 	Watcher
-	// HandshakeCalls returns the calls that go out with the handshake. It must not block. They are not
-	// completed: the replies stand in them when CameUp is called for the connection. If the
-	// connection does not come up, nothing follows.
+	// HandshakeCalls returns the calls that go out with the handshake. It must not block. The
+	// calls are not completed: they have their replies when CameUp is called for the
+	// connection. If the connection does not come up, nothing follows.
 	HandshakeCalls() []*Call
 }
 
-// handshakeCalls is what the watchers ask on a first connection.
+// handshakeCalls returns the calls that the watchers send with a first handshake.
 func (p *Pipeline) handshakeCalls() (calls []*Call) {
 	p.mu.Lock()
 	watchers := p.watchers
@@ -46,8 +46,7 @@ func (p *Pipeline) handshakeCalls() (calls []*Call) {
 	return calls
 }
 
-// Watch tells w of the present state, and of all changes from now on until
-// Unwatch.
+// Watch notifies w of the present state, and of all changes from now on until Unwatch.
 func (p *Pipeline) Watch(w Watcher) {
 	p.mu.Lock()
 	p.watchers = append(slices.Clip(p.watchers), w)
@@ -62,15 +61,15 @@ func (p *Pipeline) Watch(w Watcher) {
 	}
 }
 
-// Unwatch ends that. A call of a method that has begun may still be under way.
+// Unwatch ends the notifications. A call of a method that has begun may still be running.
 func (p *Pipeline) Unwatch(w Watcher) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watchers = slices.DeleteFunc(slices.Clone(p.watchers), func(other Watcher) bool { return other == w })
 }
 
-// Renew replaces the connection of an epoch: the server is no master. If the connection was replaced
-// already, Renew does nothing. The log is not told: the caller knows why.
+// Renew replaces the connection of an epoch, because its server is no master. If the connection was
+// replaced already, Renew does nothing. It logs nothing: the caller knows the reason.
 func (p *Pipeline) Renew(epoch uint64, why error) {
 	p.mu.Lock()
 	s := p.session
@@ -80,7 +79,7 @@ func (p *Pipeline) Renew(epoch uint64, why error) {
 	}
 }
 
-// A renewedError is the end of a connection by Renew.
+// A renewedError is the error of a connection that Renew has ended.
 type renewedError struct{ why error }
 
 func (e *renewedError) Error() string {
@@ -103,7 +102,7 @@ func (p *Pipeline) setSilent(silent bool) {
 	}
 }
 
-// first asks every watcher for the calls that come first on a connection. It returns with
+// first gets from every watcher the calls that come first on a connection. It returns with
 // p.mu locked. Only the supervisor calls it.
 func (p *Pipeline) first(epoch uint64, runID string) (calls []*Call) {
 	var asked []Watcher
@@ -120,7 +119,7 @@ func (p *Pipeline) first(epoch uint64, runID string) (calls []*Call) {
 	}
 }
 
-// tellDown tells the watchers that there is no connection.
+// tellDown notifies the watchers that there is no connection.
 func (p *Pipeline) tellDown(cause error, redialing bool) {
 	p.mu.Lock()
 	watchers, over := p.watchers, p.over

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A recorder is a Watcher that writes down what it is told, and puts commands
-// first.
+// A recorder is a Watcher that records its calls, and sends commands first on each connection.
 type recorder struct {
 	t     *testing.T
 	first []string // commands for every connection

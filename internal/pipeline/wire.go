@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	firstRead   = 4 << 10   // one read takes what the kernel has, up to this at first,
-	readAhead   = 64 << 10  // and up to this where reads were full
-	outKept     = 16 << 10  // what shrink leaves
+	firstRead   = 4 << 10   // bytes that one read takes at most, at first
+	readAhead   = 64 << 10  // and after reads that were full
+	outKept     = 16 << 10  // shrink keeps a write buffer of up to this size
 	writeAtOnce = 256 << 10 // a flush above this is written in several pieces
 )
 
@@ -29,7 +29,7 @@ type wire struct {
 	in     []byte
 	full   bool   // the last read has filled it
 	unread []byte // the part of the present reply that was not taken yet
-	rest   []byte // what came behind that reply
+	rest   []byte // the bytes behind that reply
 	ends   []int  // lengths of the replies that end in what was last read
 	next   int    // the first of them that rest still holds
 	frame  framer
@@ -75,10 +75,10 @@ func (w *wire) fill() error {
 	return nil
 }
 
-// take reads what the kernel has and checks all of it. With one bad byte nothing of it counts,
-// not even what came before that byte.
+// take reads what the kernel has and checks all of it. One bad byte rejects the whole read, also
+// the bytes before it.
 func (w *wire) take() error {
-	if w.full && len(w.in) < readAhead { // nothing of it is needed any more
+	if w.full && len(w.in) < readAhead { // its bytes are not needed any more
 		w.in = make([]byte, 4*len(w.in))
 	}
 	n, err := w.Conn.Read(w.in)
@@ -104,8 +104,8 @@ func (w *wire) take() error {
 	return nil
 }
 
-// arrived is how many whole replies came together with the one that was taken last, if that
-// was the first of them; otherwise 0. It counts that one too.
+// arrived returns how many replies ended in the last read, if the reply taken last was the first
+// of them; otherwise 0.
 func (w *wire) arrived() int {
 	if w.next == 1 {
 		return len(w.ends)
@@ -113,7 +113,7 @@ func (w *wire) arrived() int {
 	return 0
 }
 
-// ahead is how many whole replies came behind the one that was taken last, together with it.
+// ahead returns how many replies that ended in the last read were not taken yet.
 func (w *wire) ahead() int { return len(w.ends) - w.next }
 
 // Replies to locks, boxed once.
@@ -143,8 +143,8 @@ func (w *wire) same(reply string) (bool, error) {
 	return true, nil
 }
 
-// sameText takes the next reply if it is a bulk string that has come whole, and is the same as
-// another one. Something of it must have been read.
+// sameText takes the next reply if it is a whole bulk string and same says that it equals other.
+// Something of it must have been read.
 func (w *wire) sameText(other []byte, same SameText) bool {
 	header, rest, _ := bytes.Cut(w.unread, []byte(crlf))
 	size, bulk := bytes.CutPrefix(header, []byte("$"))
@@ -156,9 +156,9 @@ func (w *wire) sameText(other []byte, same SameText) bool {
 	return true
 }
 
-// common takes the next reply if it is one of those that locks get: +OK, nil and
-// one digit, as redigo would have parsed them, and three integers, as ThreeInts in three.
-// Otherwise it is left to redigo. It blocks until something has been read.
+// common takes the next reply if it has a form that locks often get: +OK, nil and one digit, as
+// redigo would have parsed them, and three integers, as a ThreeInts in three. Otherwise it leaves
+// the reply to redigo. It blocks until something has been read.
 func (w *wire) common(three *ThreeInts) (reply any, ok bool, err error) {
 	if err := w.await(); err != nil {
 		return nil, false, err
@@ -179,8 +179,8 @@ func (w *wire) common(three *ThreeInts) (reply any, ok bool, err error) {
 	return reply, true, nil
 }
 
-// ints appends the integers of the next reply, if it is an array of such.
-// Otherwise it is left to redigo. It blocks until something has been read.
+// ints appends the integers of the next reply, if it is an array of integers. Otherwise it leaves
+// the reply to redigo. It blocks until something has been read.
 func (w *wire) ints(dst []int64) ([]int64, bool, error) {
 	if err := w.await(); err != nil {
 		return dst, false, err
@@ -200,11 +200,10 @@ func (w *wire) Write(p []byte) (int, error) {
 // gather adds to what the next push will send.
 func (w *wire) gather(p []byte) { w.out = append(w.out, p...) }
 
-// gathered is how many bytes the next push will send.
+// gathered returns how many bytes the next push will send.
 func (w *wire) gathered() int { return len(w.out) }
 
-// push sends what Write has gathered. It blocks while the peer takes nothing;
-// abort ends that.
+// push sends what Write has gathered. It blocks while the peer takes nothing; abort ends that.
 func (w *wire) push() error {
 	if len(w.out) == 0 {
 		return nil
@@ -214,7 +213,7 @@ func (w *wire) push() error {
 	return err
 }
 
-// shrink frees the memory that scripts have needed. Everything must have been pushed.
+// shrink frees the memory that loading scripts has needed. Everything must have been pushed.
 func (w *wire) shrink() {
 	if cap(w.out) > outKept {
 		w.out = nil

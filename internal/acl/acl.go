@@ -11,7 +11,7 @@ import (
 )
 
 // A Use is something that the library does on a master, and what the master has to
-// permit for it beside the keys of the locks.
+// permit for it in addition to the keys of the locks.
 type Use struct {
 	Name     string
 	Vital    bool     // without it nothing can be locked
@@ -33,7 +33,7 @@ const (
 	Handshake = "knowing the master, and keeping late commands of lost connections from being executed"
 )
 
-// Uses is all that the library does, what is more important first.
+// Uses returns all that the library does, the most important first.
 func Uses() []Use {
 	return []Use{
 		{Name: Locks, Vital: true, Commands: commands(
@@ -48,7 +48,7 @@ func Uses() []Use {
 		},
 		{
 			Name: Fencing, Keys: []string{"redquorum:fence:1:*", "redquorum:lease:1:*"},
-			// Of several keys, of readers and of the queue they call what the plain ones do.
+			// Fenced scripts for several keys, readers and the queue call no further commands.
 			Commands: script.Commands(
 				script.GuardedAcquire, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireBatch),
 		},
@@ -65,14 +65,14 @@ func Uses() []Use {
 	}
 }
 
-// commands is what scripts call and what is sent as it is, in order, each once.
+// commands returns what scripts call and what is sent directly, in order, each once.
 func commands(called []string, sent ...string) []string {
 	all := slices.Concat(called, sent)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Rules is what to grant a user for all uses, as the arguments of ACL SETUSER: the
+// Rules returns what to grant a user for all uses, as the arguments of ACL SETUSER: the
 // keys that match locks, the library's own, its channels, and the commands.
 func Rules(locks string) []string {
 	keys, channels := []string{"~" + locks}, []string(nil)

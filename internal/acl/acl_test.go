@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A script that no use names would be refused to a user with these rules.
+// A user with these rules may run every script.
 func TestTheRulesPermitWhatEveryScriptCalls(t *testing.T) {
 	rules := Rules("*")
 	for _, s := range slices.Concat(script.All, guard.Scripts) {
@@ -27,7 +27,7 @@ func TestTheRulesPermitWhatEveryScriptCalls(t *testing.T) {
 	}
 }
 
-// Scripts that no use names call only what the uses beside them permit.
+// Scripts that no use lists call only what the two uses beside them permit.
 func TestScriptsOfTwoUsesCallWhatBothPermit(t *testing.T) {
 	permitted := map[string][]string{}
 	for _, u := range Uses() {

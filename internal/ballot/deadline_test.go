@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A process that gets no processor reads its masters' answers late, and its timers run
-// late: these do not end the wait before the answers have been looked for.
+// A process without processor time reads answers late, and its timers fire late. Late timers do not
+// end the wait before the answers could be read.
 func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("---")
@@ -74,7 +74,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 	})
 }
 
-// Close ends what is waited for, but not what has to reach the masters still.
+// Close ends the wait, except for a round that still has to reach the masters.
 func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("---")
@@ -82,7 +82,7 @@ func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 		p.send(0, time.Time{})
 		release.send(0, time.Time{})
 		time.AfterFunc(70*time.Millisecond, f.close)
-		// Looked for every 50 ms.
+		// Wait looks every 50 ms whether the client closes.
 		if err := p.wait(second, 100*time.Millisecond); !errors.Is(err, errClosed) {
 			t.Errorf("%v", err)
 		}

@@ -15,8 +15,8 @@ var noContext = context.Background()
 
 const second = time.Second
 
-// Invariant L1: a round returns with the answer that decides it, and no silent
-// master delays it. One that is still open waits.
+// Invariant L1: a round returns with the answer that decides it, and no silent master delays it. A
+// round that is still open waits.
 func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
 	for each, want := range map[string]quorum.Outcome{
 		"--yyy": quorum.Granted,
@@ -41,8 +41,7 @@ func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
 	}
 }
 
-// Where every answer is wanted the round waits for the last, and is granted
-// whatever they are.
+// With Rules.All the round waits for the last answer, and is granted whatever the answers are.
 func TestAQuestionToAllIsDecidedByTheLastAnswer(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("nx-")
@@ -57,8 +56,8 @@ func TestAQuestionToAllIsDecidedByTheLastAnswer(t *testing.T) {
 	})
 }
 
-// Masters that agreed before count, those that are skipped refuse; neither is
-// asked, and a master that is both refuses.
+// Masters in Agreed count as agreed, skipped masters as refusing, and neither are asked. A master
+// that is both refuses.
 func TestMastersWhoseAnswerIsKnownAreNotAsked(t *testing.T) {
 	inFleet(t, 5, func(t *testing.T, f *fleet) {
 		f.answers("xxyyy")
@@ -97,7 +96,7 @@ func TestABallotOfWhichAllIsKnownIsDecidedAtOnce(t *testing.T) {
 	})
 }
 
-// Took is measured only where somebody wants them.
+// Took is measured only with Config.Timed.
 func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		for _, timed := range []bool{false, true} {
@@ -123,7 +122,7 @@ func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 	})
 }
 
-// What a round itself costs.
+// No master is asked here: this is what a round itself allocates.
 func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		for _, timed := range []bool{false, true} {

@@ -26,12 +26,12 @@ func (f *fleet) restart(i int) {
 	synctest.Wait()
 }
 
-// aMinute is until when the calls of a test are worth repeating.
+// aMinute returns the time until which the calls of a test are kept.
 func aMinute() time.Time { return time.Now().Add(time.Minute) }
 
-// A call that is kept for a master that is down has failed for now, so that it does
-// not delay the decision; Close does not wait for it, but Over does, since it may still set
-// something; and its answer counts when the master is back.
+// A call that is kept for a master that is down counts as failed for now, and does not delay the
+// decision. Close does not wait for it, but Over does, because it may still set a key. Its answer
+// counts when the master is back.
 func TestACallThatIsKeptCountsAsFailedUntilItIsAnswered(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yny")
@@ -69,7 +69,7 @@ func TestACallThatIsKeptCountsAsFailedUntilItIsAnswered(t *testing.T) {
 	})
 }
 
-// Where the kept calls decide, their answers do.
+// The answers of kept calls can decide a round that is still open.
 func TestTheAnswersOfKeptCallsCanDecide(t *testing.T) {
 	inFleet(t, 5, func(t *testing.T, f *fleet) {
 		f.answers("yy-yy")
@@ -88,7 +88,7 @@ func TestTheAnswersOfKeptCallsCanDecide(t *testing.T) {
 	})
 }
 
-// A master that is lost while it is asked has failed at once, though its call is kept.
+// A master that is lost while it is asked has failed at once, even if its call is kept.
 func TestTheLossOfAMasterDecidesAlthoughItsCallIsKept(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("n--")
@@ -125,8 +125,8 @@ func TestAKeptCallThatIsAnsweredAfterTheDeadlineCountsForNothing(t *testing.T) {
 	})
 }
 
-// What has been refused or has failed is not sent any more to masters that have not
-// seen it. What persists is, and what was granted.
+// When a round is refused or has failed, its calls that were not sent yet are dropped. Calls of a
+// persistent round are still sent, and calls of a granted one.
 func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules ballot.Rules
@@ -166,7 +166,7 @@ func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 	}
 }
 
-// refuse makes a master answer with an error, until it is given an answer again.
+// refuse makes a master answer with an error, until refuseNoMore.
 func (f *fleet) refuse(i int) {
 	f.T.Helper()
 	f.Ask(i, "DEL", "answer")
@@ -179,8 +179,8 @@ func (f *fleet) refuseNoMore(i int, a string) {
 	f.answer(i, a)
 }
 
-// A call that persists and is refused has failed at once, and is sent again until it is not
-// refused any more. Close waits for it.
+// A refused call of a persistent round counts as failed at once, and is sent again until it is not
+// refused. Close waits for it.
 func TestARefusedCallThatPersistsIsSentAgain(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yny")
@@ -211,8 +211,7 @@ func TestARefusedCallThatPersistsIsSentAgain(t *testing.T) {
 	})
 }
 
-// While the client closes nobody waits for later tries. A call that is not kept is not sent
-// again either.
+// While the client closes, refused calls are not sent again. A call that is not kept never is.
 func TestARefusalIsFinalWhereNothingIsKept(t *testing.T) {
 	for name, keep := range map[string]time.Duration{"while the client closes": time.Minute, "a call that is not kept": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +237,7 @@ func TestARefusalIsFinalWhereNothingIsKept(t *testing.T) {
 	}
 }
 
-// A refused call for which Close would wait is not waited for when the master goes down.
+// Close does not wait any more for a refused call when its master goes down.
 func TestARefusedCallOfAMasterThatGoesDownIsNotWaitedFor(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yny")

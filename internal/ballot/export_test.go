@@ -2,7 +2,7 @@ package ballot
 
 import "time"
 
-// HeldUp lets the timer of Wait come late by d, as where this process gets no processor.
+// HeldUp makes the timer of Wait late by d, as in a process without processor time.
 func (b *Round) HeldUp(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -35,8 +35,7 @@ func inFleet(t *testing.T, n int, test func(t *testing.T, f *fleet)) {
 	inFleetAt(t, n, nil, test)
 }
 
-// inFleetAt is inFleet with further addresses: also names the masters, counted
-// from 0, that are listed once more.
+// inFleetAt is inFleet with further addresses: the masters in also, counted from 0, are listed twice.
 func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet)) {
 	t.Helper()
 	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
@@ -61,16 +60,16 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 // errClosed is the cause with which the client's life ends.
 var errClosed = errors.New("the client is closed")
 
-// close is the client's Close, as far as rounds hear of it.
+// close does to rounds what the client's Close does.
 func (f *fleet) close() { f.beginClosing(errClosed) }
 
-// guarded has the rounds of the test ask a guard who may vote.
+// guarded makes the rounds of the test ask a guard which masters may vote.
 func (f *fleet) guarded() {
 	f.T.Helper()
 	f.cfg.Voters.Close()
 	f.watched(guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default})
-	// A list with a server twice is not declared new: its masters are adopted, and
-	// vote after a quarantine.
+	// A list that has a server twice is not declared new: its masters are adopted, and vote
+	// after a quarantine.
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
 	if !f.cfg.Voters.MayVote(0) || !f.cfg.Voters.MayVote(1) {
@@ -78,7 +77,7 @@ func (f *fleet) guarded() {
 	}
 }
 
-// watched has a guard of this level say who may vote.
+// watched makes a guard of this configuration judge the masters.
 func (f *fleet) watched(cfg guard.Config) {
 	f.cfg.Voters = voters.New(voters.Config{Group: f.cfg.Group, Guard: cfg})
 }
@@ -87,7 +86,7 @@ func (f *fleet) watched(cfg guard.Config) {
 // until it is thawed.
 func (f *fleet) answers(each string) {
 	f.T.Helper()
-	synctest.Wait() // what is being asked is answered before
+	synctest.Wait() // earlier questions are answered first
 	for i, a := range each {
 		if a == '-' {
 			f.All[i].Freeze()
@@ -110,10 +109,10 @@ func (f *fleet) thawAll() {
 	}
 }
 
-// asked is how often a master has executed the question.
+// asked returns how often a master has executed the question.
 func (f *fleet) asked(i int) int { return f.All[i].Commands()["GET"] }
 
-// wantInFlight fails unless Close would wait for so many rounds.
+// wantInFlight fails unless Close would wait for this many rounds.
 func (f *fleet) wantInFlight(want int64) {
 	f.T.Helper()
 	if n := f.cfg.InFlight.Load(); n != want {
@@ -121,11 +120,11 @@ func (f *fleet) wantInFlight(want int64) {
 	}
 }
 
-// A poll is a question about nothing: each master has the answer at a key.
+// A poll is a question that each master answers with the value of a key.
 type poll struct {
 	ballot.Round
 	f *fleet
-	// resend, if it is set, is asked by Resend.
+	// resend, if it is set, is called by Resend.
 	resend func(c *pipeline.Call) bool
 
 	mu     sync.Mutex // guards events
@@ -151,7 +150,7 @@ func getCommand(key string) *pipeline.Command {
 	return &pipeline.Command{Cmd: "GET", Encoded: pipeline.AppendCommand(nil, "GET", key)}
 }
 
-// begun is a round that has begun.
+// begun makes a round that has begun.
 func (f *fleet) begun(rules ballot.Rules) *poll {
 	p := f.poll()
 	p.Begin(rules)
@@ -171,7 +170,7 @@ func (p *poll) beginAgain(rules ballot.Rules) {
 	p.Begin(rules)
 }
 
-// ask sends the question to all masters, and lets those answer that do at once.
+// ask sends the question to all masters, and waits for the answers that come at once.
 func (p *poll) ask() *poll {
 	p.send(0, time.Time{})
 	synctest.Wait()
@@ -203,7 +202,7 @@ func (p *poll) Read(c *pipeline.Call) ballot.Answer {
 // Resend implements ballot.Question.
 func (p *poll) Resend(c *pipeline.Call) bool { return p.resend != nil && p.resend(c) }
 
-// Ended implements ballot.Question. It is told with no lock held.
+// Ended implements ballot.Question. It is called with no lock held.
 func (p *poll) Ended(c *pipeline.Call) {
 	p.Lock()
 	defer p.Unlock()
@@ -213,7 +212,7 @@ func (p *poll) Ended(c *pipeline.Call) {
 // Free implements ballot.Question.
 func (p *poll) Free() { p.note("free") }
 
-// note adds to what has happened: a word, and the masters that it is about.
+// note records an event: a word, and the masters that it is about.
 func (p *poll) note(what string, masters ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +222,7 @@ func (p *poll) note(what string, masters ...int) {
 	p.events = append(p.events, what)
 }
 
-// happened is what has happened so far, of the kinds that are named.
+// happened returns the events of these kinds so far.
 func (p *poll) happened(kinds ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,7 +235,7 @@ func (p *poll) happened(kinds ...string) string {
 	return strings.Join(events, ", ")
 }
 
-// wantHappened fails unless just this has happened, in this order.
+// wantHappened fails unless exactly these events have happened, in this order.
 func (p *poll) wantHappened(want string, kinds ...string) {
 	p.f.T.Helper()
 	if got := p.happened(kinds...); got != want {
@@ -244,7 +243,7 @@ func (p *poll) wantHappened(want string, kinds ...string) {
 	}
 }
 
-// wantOutcome fails unless that is the decision, and a deadline made it or did not.
+// wantOutcome fails unless this is the decision, and a deadline made it or did not.
 func (p *poll) wantOutcome(want quorum.Outcome, byDeadline bool) {
 	p.f.T.Helper()
 	p.Lock()
@@ -254,7 +253,7 @@ func (p *poll) wantOutcome(want quorum.Outcome, byDeadline bool) {
 	}
 }
 
-// wantTally fails unless so many masters have been counted.
+// wantTally fails unless the answers have these counts.
 func (p *poll) wantTally(ok, refused, failed int) {
 	p.f.T.Helper()
 	p.Lock()
@@ -264,20 +263,20 @@ func (p *poll) wantTally(ok, refused, failed int) {
 	}
 }
 
-// answerOf is a master's part.
+// answerOf returns a master's part.
 func (p *poll) answerOf(i int) ballot.Answer {
 	p.Lock()
 	defer p.Unlock()
 	return p.Answers()[i]
 }
 
-// wait is Wait without a context, and fails unless it takes just so long.
+// wait is Wait without a context. It fails unless that takes exactly this long.
 func (p *poll) wait(limit, want time.Duration) error {
 	p.f.T.Helper()
 	return p.f.takes(want, func() error { return p.Wait(noContext, limit) })
 }
 
-// waits is wait that is ended by neither the client's end nor a context.
+// waits is wait that must not be ended by the client's Close or a context.
 func (p *poll) waits(limit, want time.Duration) {
 	p.f.T.Helper()
 	if err := p.wait(limit, want); err != nil {
@@ -285,7 +284,7 @@ func (p *poll) waits(limit, want time.Duration) {
 	}
 }
 
-// takes fails unless f takes just so long, of virtual time.
+// takes fails unless wait takes exactly this long, in virtual time.
 func (f *fleet) takes(want time.Duration, wait func() error) error {
 	f.T.Helper()
 	began := time.Now()

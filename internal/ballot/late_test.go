@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// Invariant L4: nothing of one use is there in the next.
+// Invariant L4: nothing of one use is left in the next.
 func TestANextUseBeginsEmpty(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		var over quorum.Count
@@ -44,7 +44,7 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 			len(p.Own) != 0 || len(p.Command.Encoded) != 0 || p.Command.Key != 0 || p.GivenUp() {
 			t.Errorf("%+v", &p.Round)
 		}
-		// The decision of a round that nobody waited for wakes nobody.
+		// A decision that nobody waited for does not end the next Wait.
 		p.send(0, time.Time{})
 		p.waits(20*time.Millisecond, 20*time.Millisecond)
 		p.Done()

@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A caller that a master's answer wakes finds nothing unsent that was asked before. Masters
-// that are down answer as they are asked.
+// A caller that is woken by one of the last calls finds all other calls queued. Calls to masters that
+// are down complete inside Send, so their order shows.
 func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
 	inFleet(t, 4, func(t *testing.T, f *fleet) {
 		f.kill(0, 1, 2, 3)
@@ -25,9 +25,9 @@ func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
 	})
 }
 
-// Ended is told before Over falls and before Close stops waiting: whoever waits for
-// either finds done what Ended does. Over does not wait for the starter's Done: who hands a
-// lock over waits for it while it holds the round.
+// Ended is called before Over falls and before Close stops waiting: code that waits for either
+// relies on what Ended does. Over does not wait for the starter's Done, because a hand-over waits
+// for Over while it holds the round.
 func TestEndedComesBeforeOver(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yy-")
@@ -63,7 +63,7 @@ func (e *endedSlowly) Ended(c *pipeline.Call) {
 	e.poll.Ended(c)
 }
 
-// A list of what was decided, as a renewer has it. It is told with the round locked.
+// decisions lists the decided rounds, as the renewer does. Decided is called with the round locked.
 type decisions struct{ ballots []*ballot.Round }
 
 func (d *decisions) Decided(b *ballot.Round) {
@@ -73,7 +73,7 @@ func (d *decisions) Decided(b *ballot.Round) {
 	d.ballots = append(d.ballots, b)
 }
 
-// Decided is told instead of a waiting goroutine, once.
+// Decided is called once, instead of waking a goroutine.
 func TestDecidedIsToldOnce(t *testing.T) {
 	for _, each := range []string{"yyy", "---"} {
 		inFleet(t, 3, func(t *testing.T, f *fleet) {

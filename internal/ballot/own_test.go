@@ -12,8 +12,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A master with a command of its own gets that one, with what the others' has
-// beside the text; the others get theirs.
+// A master with a command of its own gets that text, with the other fields of the common command.
+// The other masters get the common command.
 func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yyy")
@@ -41,13 +41,13 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 		f.answers("yyn")
 		p.beginAgain(everyone)
 		p.ask()
-		p.wantTally(2, 1, 0) // the first one's own command is gone
+		p.wantTally(2, 1, 0) // the own command of the first use is gone
 		p.Done()
 	})
 }
 
-// An answer that Question.Resend has replaced is none: the master's part is read
-// once, when its last answer comes.
+// An answer after which Question.Resend has sent the call again does not count: the master's part is
+// read once, from its last answer.
 func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 	const source = "return redis.call('GET', KEYS[1])"
 	const unknown = "0123456789012345678901234567890123456789"

@@ -6,8 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Question is what a round asks. Its methods are called by the pipelines'
-// goroutines and must not block.
+// A Question is what a round asks. The pipelines' goroutines call its methods, which must not block.
 type Question interface {
 	// Read says what a reply means, or the lack of one (Call.Err). It is called with the
 	// round locked, once for each master, and not after the deadline.
@@ -16,12 +15,11 @@ type Question interface {
 	// master has refused it together with others (Call.BatchRefused). It returns false if the
 	// reply is the master's answer.
 	Resend(c *pipeline.Call) bool
-	// Ended is called when a master's part has ended, and also when its call is kept
-	// for a later connection, with no lock held. It is called only for the masters in
+	// Ended is called with no lock held when a master's part has ended, and also when its
+	// call has only failed for now (Answer.Delayed). It is called only for the masters in
 	// Request.Notify.
 	Ended(c *pipeline.Call)
-	// Free is called when nothing of the round is in use any more: it may be used
-	// again at once.
+	// Free is called when no part of the round is in use any more: it may be used again at once.
 	Free()
 }
 
@@ -39,7 +37,7 @@ const (
 // An Answer is one master's part.
 type Answer struct {
 	Verdict   Verdict
-	Delayed   bool          // failed for now: kept for a later connection, or until the master refuses it no more
+	Delayed   bool          // failed for now: kept for a later connection, or sent again after a pause
 	Unawaited bool          // the client's Close does not wait for it
 	Unsent    bool          // the call came back and the master never saw it
 	Late      bool          // came after the decision

@@ -31,10 +31,10 @@ type Config struct {
 // Rules say how a question is decided.
 type Rules struct {
 	Votes   bool           // only the answers of masters that may vote count
-	Needs   guard.Commands // with Votes: only those of masters that refuse none of these
-	All     bool           // it is decided by the last answer, and granted whatever they are
-	Gone    bool           // it is not decided against while answers may come by which the lock is gone
-	Persist bool           // it goes to every master whatever the first answers are, also while the client closes
+	Needs   guard.Commands // with Votes: a master that refuses one of these commands may not vote
+	All     bool           // the last answer decides it, and the outcome is always Granted
+	Gone    bool           // no refusal is decided while more answers may show that the lock is gone
+	Persist bool           // it goes to every master, whatever the first answers are, also while the client closes
 }
 
 // A Round is one question to the masters: a call to each, their tally, and the
@@ -57,7 +57,7 @@ type Round struct {
 	decision            // guarded by mu
 
 	Request
-	abandoned atomic.Bool // calls that are not sent yet need not be
+	abandoned atomic.Bool // calls that were not sent yet are not needed
 
 	calls    []pipeline.Call // by master, which is also their Slot
 	asked    time.Time       // when Send was called, if Config.Timed
@@ -67,7 +67,7 @@ type Round struct {
 	patience patience        // guarded by mu
 }
 
-// A decision is how far the masters' answers have come.
+// A decision is the count of the answers, and what follows from it.
 type decision struct {
 	tally          quorum.Tally
 	outcome        quorum.Outcome
@@ -78,23 +78,23 @@ type decision struct {
 	endedByClose   bool  // decided because the client closes
 }
 
-// A Request is what one use of a round asks, and whom it tells.
+// A Request is what one use of a round sends, and what it notifies.
 type Request struct {
 	Rules Rules
 	// Command goes to every master that has none in Own.
 	Command pipeline.Command
 	Own     []*pipeline.Command // empty, or one for each master; nil: Command. See SetOwn
 	Agreed  quorum.MasterSet    // masters that agreed before the round
-	// Tell is the masters for which Question.Ended is called.
+	// Notify has the masters for which Question.Ended is called.
 	Notify quorum.MasterSet
-	// Last is the masters whose calls are queued behind all others: whoever is woken by their
-	// answers may ask every master at once.
+	// SendLast has the masters whose calls are queued last. Their execution may wake a caller
+	// that asks every master at once: by then all other calls are queued.
 	SendLast quorum.MasterSet
-	// Over counts one less when the last call is back, whether or not the starter has
-	// let go; nil: nobody wants to know.
+	// Over, if it is not nil, counts one less when the last call is back, whether or not the
+	// starter has called Done.
 	Over *quorum.Count
-	// Decided is called when the round is decided, with the round locked, and nobody
-	// calls Wait; nil: the starter calls Wait.
+	// Decided, if it is not nil, is called when the round is decided, with the round locked.
+	// Then nobody calls Wait.
 	Decided interface{ Decided(*Round) }
 }
 
@@ -118,7 +118,7 @@ func (b *Round) Begin(rules Rules) {
 	b.tally = quorum.Tally{Total: len(b.cfg.Masters), Need: b.cfg.Need}
 }
 
-// Done ends the use for its starter, who must not touch the round afterwards. It is
+// Done ends the use for its starter, which must not touch the round afterwards. It is
 // called once, before or after the decision.
 func (b *Round) Done() {
 	b.mu.Lock()
@@ -168,7 +168,7 @@ func (b *Round) reset() {
 func (b *Round) unlock(outstanding, awaitedAtClose uint8) {
 	b.outstanding -= outstanding
 	b.awaitedAtClose -= awaitedAtClose
-	// Copied: once the round is free it may serve another question at any moment.
+	// Copied, because a free round may serve another question at any moment.
 	inFlight, over := &b.cfg.InFlight, b.Over
 	notInFlight := awaitedAtClose != 0 && b.awaitedAtClose == 0
 	allBack := outstanding != 0 && b.outstanding == 0
@@ -265,9 +265,9 @@ func (b *Round) failsForNow(c *pipeline.Call, cause error) {
 	}
 }
 
-// persists keeps a call that persists and that its master has refused, for whatever reason, and
-// sends it again later. Meanwhile it has failed. It reports false if the call has come back
-// for good. While the client closes nothing is kept: Close has had it sent once more.
+// persists keeps a call of a persistent round that its master has refused, for any reason, and
+// sends it again later. Until then the call counts as failed. persists returns false if the call
+// is not sent again. While the client closes nothing is kept: Close has sent it once more.
 func (b *Round) persists(c *pipeline.Call) bool {
 	if !b.Rules.Persist || c.RetryUntil.IsZero() || !pipeline.IsReply(c.Err) || b.cfg.Closing.Err() != nil {
 		return false
@@ -292,12 +292,11 @@ func (b *Round) Complete(c *pipeline.Call) {
 	a := &b.answers[master]
 	awaitedAtClose := uint8(1)
 	if a.Unawaited {
-		awaitedAtClose = 0 // since then Close has not waited for it
+		awaitedAtClose = 0 // Close does not wait for it any more
 	}
 	a.Unsent = !c.Sent
-	// An answer that comes after an early decision does not change it, but is counted:
-	// it tells more exactly why the decision fell. After a deadline the master has been
-	// counted as failed.
+	// An answer after an early decision does not change it, but is counted: it explains the
+	// decision better. After a deadline the master is already counted as failed.
 	if !b.expired && !errors.Is(c.Err, pipeline.ErrAbandoned) {
 		if a.Delayed {
 			b.tally.Failed--
@@ -332,7 +331,7 @@ func (b *Round) Complete(c *pipeline.Call) {
 	b.unlock(1, awaitedAtClose)
 }
 
-// verdict is what a master's part came to that has just ended. The caller must hold b.mu.
+// verdict says how a master's part has ended. The caller must hold b.mu.
 func (b *Round) verdict(a *Answer) pipeline.Verdict {
 	switch {
 	case b.expired:

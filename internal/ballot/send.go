@@ -25,7 +25,7 @@ func (b *Round) Send(cmd string, skip quorum.MasterSet, keep time.Time) {
 		check, excluded = b.cfg.Voters.Check(), b.cfg.Voters.Excluded()&^(skip|b.Agreed)
 	}
 	b.mu.Lock()
-	b.outstanding = 1 // so that it is not over before all calls are queued
+	b.outstanding = 1 // so that the round is not over before all calls are queued
 	for i := range b.calls {
 		switch {
 		case skip.Has(i):

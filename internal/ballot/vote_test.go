@@ -22,8 +22,8 @@ func (p *poll) wantAbstains(i int, want guard.Cause) {
 	}
 }
 
-// A server that is listed twice has one vote, and is asked once; but what is no vote
-// goes to every address.
+// A server that is listed twice has one vote, and is asked for it once. A question that needs no
+// vote goes to every address.
 func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
 	inFleetAt(t, 2, []int{0}, func(t *testing.T, f *fleet) {
 		f.guarded()
@@ -52,8 +52,8 @@ func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
 	})
 }
 
-// The answers of masters that may not vote are failures, whatever they say; only
-// where a vote is asked for. What has failed anyway has failed for its own reason.
+// In a round that asks for votes, the answers of masters that may not vote are failures, whatever
+// they say. A call that has failed anyway keeps its own error.
 func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {
 	for each, counted := range map[string][3]int{"xyy": {1, 0, 2}, "xnn": {0, 1, 2}} {
 		inFleet(t, 3, func(t *testing.T, f *fleet) {

@@ -7,12 +7,12 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// closeTick is how long a round may be waited for after the client's Close.
+// closeTick is how long a Wait may go on after the client's Close.
 const closeTick = 50 * time.Millisecond
 
 // Wait blocks until the round is decided: by the masters' answers, after limit (see
-// patience), when ctx ends, or within 50 ms of the end of the client's life, unless the round
-// persists. It returns ctx's error, or the cause of Closing, if that ended the wait.
+// patience), when ctx ends, or within 50 ms of the client's Close, unless the round persists.
+// It returns ctx's error, or the cause of Closing, if that ended the wait.
 //
 // The timer runs a function, which also looks whether the client closes, so that the
 // goroutine waits for one channel, or two. A select of four channels, one of them shared

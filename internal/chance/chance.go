@@ -17,18 +17,17 @@ import (
 type Source struct {
 	seed uint64
 
-	mu    sync.Mutex // guards drawn; a leaf
+	mu    sync.Mutex // guards drawn; nothing else is locked under it
 	drawn map[string]uint64
 }
 
-// Seeded is a Source whose choices follow from the seed. Those for one purpose
-// do not depend on how many are made for others, so that goroutines that take
-// turns in another order get the same ones.
+// Seeded returns a Source whose choices follow from the seed. The choices for one purpose do not
+// depend on those for others. So goroutines get the same choices when they run in another order.
 func Seeded(seed uint64) *Source {
 	return &Source{seed: seed, drawn: make(map[string]uint64)}
 }
 
-// next is 64 bits of the stream of a purpose.
+// next returns the next 64 bits of the stream of a purpose.
 func (s *Source) next(purpose string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +36,7 @@ func (s *Source) next(purpose string) uint64 {
 	return Hash(s.seed, HashText(purpose), n)
 }
 
-// N is a random duration in [0, n); n must be positive.
+// N returns a random duration in [0, n); n must be positive.
 func (s *Source) N(purpose string, n time.Duration) time.Duration {
 	if s == nil {
 		return rand.N(n)
@@ -56,7 +55,7 @@ func (s *Source) Shuffle(purpose string, n int, swap func(i, j int)) {
 	}
 }
 
-// Read fills p; from the kernel, where nothing is seeded.
+// Read fills p. The nil Source reads from the kernel.
 func (s *Source) Read(purpose string, p []byte) {
 	if s == nil {
 		_, _ = crand.Read(p) // never fails (crypto/rand)

@@ -1,8 +1,8 @@
 package chance
 
-// HashText is FNV-1a, 64 bits. It allocates nothing, which hash/fnv does. It never
+// HashText is FNV-1a, 64 bits. It allocates nothing, unlike hash/fnv. It never
 // changes: the pilots of all clients depend on it (docs/explanation/waiting.md). It does not
-// protect against keys that somebody chose so that they collide.
+// protect against keys that were chosen to collide.
 func HashText(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Clients of other versions choose by the same function.
+// Clients of other versions choose with the same function.
 func TestTextIsFNV1a(t *testing.T) {
 	for _, s := range []string{"", "a", "key", "master-1:6379", "ключ", string(make([]byte, 1000))} {
 		h := fnv.New64a()

@@ -1,6 +1,6 @@
-// Package deliver calls the code of users that only listens: log handlers, and what a Trace
-// is told beside a call. Such code may be slow or block. So a goroutine that time depends on
-// never calls it: it queues what there is to tell, and the Deliverer tells it.
+// Package deliver calls code of users that only listens: log handlers, and traces of events outside
+// of a user's call. Such code may be slow or block. So a goroutine whose timing matters never
+// calls it: it queues a function, and the Deliverer calls that.
 package deliver
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// most is how many entries wait, but for those of Always, of which mostAlways do.
+	// most is how many entries of Put may wait, and mostAlways how many of Always.
 	most       = 4096
 	mostAlways = 1_000_000
 	// closeWait is how long Close waits for the entries that are left.
@@ -18,7 +18,7 @@ const (
 
 // A Deliverer calls queued functions in the order in which they were queued, on one
 // goroutine, which lives while there are any. Queueing never blocks. It is safe for concurrent
-// use. A nil Deliverer tells nothing.
+// use. A nil Deliverer calls nothing.
 type Deliverer struct {
 	log  logger
 	idle chan struct{} // gets a value when the goroutine ends after Close has begun; capacity 1
@@ -43,7 +43,7 @@ type entry struct {
 // Put queues a function. If too many wait already, it is dropped and counted.
 func (d *Deliverer) Put(tell func()) { d.put(entry{tell, false}) }
 
-// Always is Put for what must not be dropped: others count on it, or it is rare.
+// Always is Put for entries that must not be dropped, because they are rare or others rely on them.
 func (d *Deliverer) Always(tell func()) { d.put(entry{tell, true}) }
 
 func (d *Deliverer) put(e entry) {
@@ -92,7 +92,7 @@ func (d *Deliverer) add(e entry) {
 	}
 }
 
-// run tells what is queued, and ends when that is nothing.
+// run calls what is queued, and ends when nothing is left.
 func (d *Deliverer) run() {
 	for {
 		tell := d.take()
@@ -133,9 +133,9 @@ func (d *Deliverer) Dropped() uint64 {
 	return d.dropped
 }
 
-// Close tells what is queued, for a second at most, and drops the rest. Then a function that
-// blocks may be running still, and nothing else. It may be called from one of the functions.
-// What is queued later is dropped.
+// Close waits until all queued functions have been called, for a second at most, and drops the
+// rest. Afterwards only a function that blocks may still run. Close may be called from one of the
+// functions. Later entries are dropped.
 func (d *Deliverer) Close() {
 	d.mu.Lock()
 	again, running := d.closed, d.running

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// A handler notes what it is asked to write. It blocks where it is told to, as soon as it is
-// asked whether it writes.
+// A handler records what it has to write. If block is set, Enabled blocks until block is closed.
 type handler struct {
-	block   chan struct{} // nil: it does not
-	asked   int           // whether a level is enabled
+	block   chan struct{} // nil: Enabled does not block
+	asked   int           // calls of Enabled
 	records []slog.Record
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// logger is where log lines go. Enabled is the code of users too, so nothing but the
-// deliverer's goroutine asks it.
+// logger is where log lines go. Its Enabled is code of users too, so a goroutine whose timing matters
+// does not call it.
 type logger struct{ to *slog.Logger }
 
 // New makes a Deliverer whose log lines go to a logger. Its goroutine starts with the first
@@ -37,14 +37,13 @@ func (d *Deliverer) line(level slog.Level, text string, args []any) {
 	d.Put(func() { d.log.handle(r) })
 }
 
-// Line writes a log line at once, about what has happened at. The caller is a queued function,
-// or may wait for users' code as well.
+// Line writes a log line at once, for an event that happened at this time. The caller is a queued
+// function, or may wait for users' code in another way.
 func (d *Deliverer) Line(at time.Time, level slog.Level, text string, args ...any) {
 	d.log.handle(newRecord(3, at, level, text, args))
 }
 
-// newRecord makes a record. Its source is the caller that many functions up, as runtime.Callers
-// counts them.
+// newRecord makes a record. Its source is the caller that runtime.Callers finds with skip.
 func newRecord(skip int, at time.Time, level slog.Level, text string, args []any) slog.Record {
 	var caller [1]uintptr
 	runtime.Callers(skip, caller[:])
@@ -55,11 +54,11 @@ func newRecord(skip int, at time.Time, level slog.Level, text string, args []any
 
 func (l logger) handle(r slog.Record) {
 	if h := l.to.Handler(); h.Enabled(context.Background(), r.Level) {
-		_ = h.Handle(context.Background(), r) // slog has no place for its error either
+		_ = h.Handle(context.Background(), r) // slog drops this error too
 	}
 }
 
-// tellDropping is told once when entries begin to be dropped.
+// tellDropping logs that entries are dropped. It is queued once, when that begins.
 func (d *Deliverer) tellDropping() {
 	d.Line(time.Now(), slog.LevelWarn,
 		"log lines and trace events are dropped: a log handler or a trace is slow or blocks", "dropped", d.Dropped())

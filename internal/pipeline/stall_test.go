@@ -128,7 +128,7 @@ func TestABlockedFirstWriteIsAStall(t *testing.T) {
 	})
 }
 
-// Otherwise a master that accepts connections and never answers would make each call wait.
+// A master that accepts connections and never answers must not make each call wait.
 func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wantWait has a count be waited for, which takes so long.
+// wantWait waits for a count, and fails unless that takes exactly this long.
 func (c *Count) wantWait(t *testing.T, want time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -41,7 +41,7 @@ func TestACountThatRisesAgainIsStillWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n Count
 		n.Add()
-		n.Wait(time.Millisecond) // from now on the fall to zero is told
+		n.Wait(time.Millisecond) // from now on Done signals the fall to zero
 		n.Done()
 		n.Add()
 		time.AfterFunc(20*time.Millisecond, n.Done)

@@ -10,7 +10,7 @@ type Kind uint8
 // Kinds.
 const (
 	NoQuorum Kind = iota // too few masters answered, or may vote
-	Taken                // another holds the lock
+	Taken                // another holder has the lock
 	NotHeld              // too many masters say that the lock is not held
 )
 
@@ -22,10 +22,10 @@ type Failure struct {
 	Others int    // keys beside the first
 
 	Kind            Kind
-	OK, Need, Total int           // masters: that agreed, that had to, that there are
+	OK, Need, Total int           // numbers of masters: agreed, needed, in all
 	Elapsed         time.Duration // since the question's start
 	Agreed          MasterSet     // masters that agreed
-	Parts           []Part        // one for each master known not to have agreed; those in neither were not awaited
+	Parts           []Part        // one for each master known not to have agreed; masters in neither were not awaited
 	Cause           error         // what ended it early: its context's error, or why the client closed; nil: nothing
 	Note            string        // a further reason, for people; "": none
 }

@@ -10,22 +10,21 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Group is a client's masters, and what else its rooms share. Only the counts change once a
-// room has it.
+// A Group is a client's masters and what its rooms share. Only the counts change once a room has it.
 type Group struct {
 	Masters []*pipeline.Pipeline
 	Need    int         // masters that make a quorum
 	Clock   drift.Clock // a client's is a cumulative one (S7)
 	Chance  *chance.Source
-	// Deliverer tells users what happens; nil: nobody listens.
+	// Deliverer calls log handlers and traces of users; nil: there are none.
 	Deliverer *deliver.Deliverer
 	Closing   context.Context // the client's: its end ends every wait, with its cause
 	InFlight  Count           // attempts, and questions that some master has still to answer: Close waits for them
 	Running   Count           // calls that wait for a decision, and attempts, which may still roll back
 }
 
-// Interrupted is what has ended a call: its context, or the client's end, by its cause; nil:
-// nothing has.
+// Interrupted returns what has ended a call: its context's error, or the cause with which the client
+// closes; nil: nothing has.
 func Interrupted(ctx, closing context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -36,7 +35,7 @@ func Interrupted(ctx, closing context.Context) error {
 	return nil
 }
 
-// Pause waits for d, or until ready is closed. It returns at once what has ended the call.
+// Pause waits for d, or until ready is closed. If the call ends, it returns the reason at once.
 func Pause(ctx, closing context.Context, d time.Duration, ready <-chan struct{}) error {
 	if cause := Interrupted(ctx, closing); cause != nil || d <= 0 {
 		return cause

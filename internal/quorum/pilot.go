@@ -9,18 +9,18 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// NoPilot stands for no master.
+// NoPilot means that no master is the pilot.
 const NoPilot = -1
 
 const (
-	// refusedFor is for how long a caller passes over a master that has refused it a
-	// queue, for whatever reason.
+	// refusedFor is how long a caller passes over a master that has refused it a queue, for
+	// any reason.
 	refusedFor = time.Second
-	// forbiddenFor is the same for all callers, where the user may not use queues there.
+	// forbiddenFor is how long all callers do so if the user may not use queues there.
 	forbiddenFor = 5 * time.Second
 )
 
-// A Candidate is what the choice depends on. *pipeline.Pipeline is one.
+// A Candidate is a master to choose from. *pipeline.Pipeline is one.
 type Candidate interface {
 	Name() string // the same for all clients, however they order their masters
 	Connected() bool
@@ -35,11 +35,11 @@ type Candidate interface {
 type Chooser struct {
 	masters []Candidate
 	mayVote func(master int) bool
-	since   time.Time // what marks count from
+	since   time.Time // the start of the time of marks
 	names   []uint64  // hashes of the masters' names
 
-	unanswered []atomic.Int32         // questions that a master has not answered in time, and not since
-	forbidden  []atomic.Pointer[mark] // of masters where queues are forbidden; nil, or a mark that may have ended
+	unanswered []atomic.Int32         // questions that a master did not answer in time, and has not answered since
+	forbidden  []atomic.Pointer[mark] // by master: a mark if queues are forbidden there, which may have ended; or nil
 }
 
 // NewChooser makes a Chooser. mayVote reports whether a master may vote now; it is called for
@@ -56,11 +56,11 @@ func NewChooser[M Candidate](masters []M, mayVote func(master int) bool) *Choose
 	return c
 }
 
-// Of is the index of a key's pilot: of the masters that are connected, may vote, answer
-// and permit a queue the one with the highest weight (rendezvous hashing). So clients
-// whose lists are ordered differently agree, and when a master is not there only its own
-// keys get another pilot. Masters in passed are passed over. None: there is no
-// such master. key has the client's prefix.
+// Of returns the index of a key's pilot. The pilot is connected, may vote, answers and permits a
+// queue; among such masters it has the highest weight (rendezvous hashing). So clients whose
+// lists are ordered differently agree, and when a master is not there only its own keys get
+// another pilot. Masters in passed are passed over. NoPilot: there is no such master. key has
+// the client's prefix.
 func (c *Chooser) Of(key string, passed MasterSet) int {
 	h := chance.HashText(key)
 	for range c.masters {
@@ -78,8 +78,7 @@ func (c *Chooser) Of(key string, passed MasterSet) int {
 	return NoPilot
 }
 
-// fit reports whether a master can be a pilot now. It is asked of the best one first, and
-// of others only if that is not.
+// fit reports whether a master can be a pilot now. Of calls it only until one master is fit.
 func (c *Chooser) fit(master int) bool {
 	if c.unanswered[master].Load() != 0 || !c.masters[master].Connected() || !c.mayVote(master) {
 		return false
@@ -88,7 +87,7 @@ func (c *Chooser) fit(master int) bool {
 	return m == nil || !c.stands(master, *m)
 }
 
-// Voting is how many masters are connected and may vote now.
+// Voting returns how many masters are connected and may vote now.
 func (c *Chooser) Voting() (n int) {
 	for i, m := range c.masters {
 		if m.Connected() && c.mayVote(i) {
@@ -105,10 +104,9 @@ func (c *Chooser) Silent(master int) { c.unanswered[master].Add(1) }
 // Answered takes one Silent back: the answer has come, or the question is lost.
 func (c *Chooser) Answered(master int) { c.unanswered[master].Add(-1) }
 
-// Forbidden notes an error with which a master has refused a queue. Where it is for want
-// of a permission (pipeline.ConfigError) the master is no pilot for five seconds, or until
-// it is dialled again: permissions are given while clients run. Other errors are not
-// noted.
+// Forbidden notes an error with which a master has refused a queue. If the user lacks a
+// permission (pipeline.ConfigError), the master is no pilot for five seconds, or until it is
+// dialled again: permissions may be given while clients run. Other errors are not noted.
 func (c *Chooser) Forbidden(master int, err error) {
 	if _, ok := errors.AsType[*pipeline.ConfigError](err); ok {
 		m := c.mark(master, forbiddenFor)
@@ -116,9 +114,9 @@ func (c *Chooser) Forbidden(master int, err error) {
 	}
 }
 
-// A mark says that a master has refused to be a pilot. It ends with the connection on
-// which it was made, and at its time anyway: a caller that waited without the queue for
-// good would be overtaken by all who queue up there later. The zero mark has ended.
+// A mark says that a master has refused to be a pilot. It ends with the connection on which it was
+// made, and after some time in any case. Otherwise a caller that waits without the queue would be
+// overtaken by all waiters that queue there later. The zero mark has ended.
 type mark struct {
 	epoch uint64        // of the connection
 	until time.Duration // since Chooser.since
@@ -137,7 +135,7 @@ func (c *Chooser) stands(master int, m mark) bool {
 // It is for one goroutine.
 type Refusals struct{ marks []mark } // by master; nil: none
 
-// Add notes that a master has refused the caller a queue, for whatever reason: it is
+// Add notes that a master has refused the caller a queue, for any reason: it is
 // passed over for a second, or until it is dialled again.
 func (r *Refusals) Add(c *Chooser, master int) {
 	if r.marks == nil {
@@ -146,7 +144,7 @@ func (r *Refusals) Add(c *Chooser, master int) {
 	r.marks[master] = c.mark(master, refusedFor)
 }
 
-// Masters are those that have refused lately, for Chooser.Of to pass over.
+// Masters returns the masters that have refused lately, for Chooser.Of to pass over.
 func (r *Refusals) Masters(c *Chooser) (masters MasterSet) {
 	for i, m := range r.marks {
 		if c.stands(i, m) {

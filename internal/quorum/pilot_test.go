@@ -83,7 +83,6 @@ func TestKeysAreSpreadOverTheMasters(t *testing.T) {
 	}
 }
 
-// When a master is not there its own keys get another pilot, and no others.
 func TestOnlyTheKeysOfAMasterThatIsNotThereGetAnotherPilot(t *testing.T) {
 	for name, leave := range map[string]func(c *Chooser, masters []*fakeMaster, i int){
 		"down":         func(_ *Chooser, masters []*fakeMaster, i int) { masters[i].down = true },
@@ -138,7 +137,7 @@ func TestWithoutAFitMasterThereIsNoPilot(t *testing.T) {
 	}
 }
 
-// A master is silent until every question is answered that was not in time.
+// A master is silent until it has answered every question that it did not answer in time.
 func TestASilentMasterIsAPilotAgainWhenItHasAnsweredAll(t *testing.T) {
 	c, _ := five()
 	pilot := c.Of("key", 0)
@@ -154,7 +153,7 @@ func TestASilentMasterIsAPilotAgainWhenItHasAnsweredAll(t *testing.T) {
 	}
 }
 
-// What a master has refused ends after its time, and with its connection.
+// A refusal ends after its time, and with its connection.
 func TestARefusalEnds(t *testing.T) {
 	noPermission := &pipeline.ConfigError{What: "EVALSHA", Err: redis.Error("NOPERM")}
 	synctest.Test(t, func(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package quorum is N masters as one, without asking them anything: how many answers decide,
-// and when (invariant L1), the plain facts of a failure, which master is a key's pilot, and
-// what all rooms of a client have in common.
+// Package quorum treats N masters as one, and asks them nothing. It says how many answers decide,
+// and when (invariant L1), has the plain facts of a failure, chooses the pilot of each key, and
+// holds what all rooms of a client have in common.
 package quorum
 
-// Need is how many of n masters make a quorum: any two quorums share a master.
+// Need returns how many of n masters make a quorum: any two quorums share a master.
 func Need(n int) int {
 	return n/2 + 1
 }
@@ -48,7 +48,7 @@ func (t *Tally) Outcome() Outcome {
 // Outstanding returns how many masters have not answered.
 func (t *Tally) Outstanding() int { return t.Total - t.OK - t.Refused - t.Failed }
 
-// Gone reports whether the refusals alone rule a quorum out. open: they do not, and may once the
+// Gone reports whether the refusals alone rule a quorum out. open: they do not yet, but may when the
 // outstanding answers have come.
 func (t *Tally) Gone() (gone, open bool) {
 	gone = t.Total-t.Refused < t.Need

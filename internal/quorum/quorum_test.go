@@ -2,7 +2,7 @@ package quorum
 
 import "testing"
 
-// Any two quorums share a master, and none is larger than it must be for that.
+// Any two quorums share a master, and no quorum is larger than it must be for that.
 func TestNeed(t *testing.T) {
 	for n := 1; n <= 63; n++ {
 		need := Need(n)
@@ -26,15 +26,15 @@ func each(n int, f func(Tally)) {
 	}
 }
 
-// The definitions in words, by brute force over everything that may still come.
+// The outcome of every tally of up to 7 masters agrees with the definitions.
 func TestTheOutcomeIsWhatCanStillHappen(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		each(n, func(tally Tally) {
 			got := tally.Outcome()
 			granted := tally.OK >= tally.Need
-			// If all who have not answered yet said yes.
+			// If all outstanding masters said yes.
 			possible := tally.OK+tally.Outstanding() >= tally.Need
-			// If also all who refused had said yes.
+			// If the masters that refused had said yes, too.
 			reachable := tally.OK+tally.Outstanding()+tally.Refused >= tally.Need
 			want := Open
 			switch {

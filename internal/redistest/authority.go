@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority made on the spot, for servers that speak
-// TLS. Servers of one cluster share one. It is immutable and safe for concurrent
-// use.
+// Authority is a new certificate authority for servers that use TLS. Servers of one cluster share
+// one. It is immutable and safe for concurrent use.
 type Authority struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
@@ -24,8 +23,7 @@ type Authority struct {
 	client tls.Certificate
 }
 
-// The certificates are valid from well before now until well after, since tests
-// move clocks by hours.
+// Tests move clocks by hours, so the certificates are valid from well before now until well after.
 const (
 	validBefore = 48 * time.Hour
 	validAfter  = 30 * 24 * time.Hour

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// maxOffset keeps a server's clock within what Redis and Go can tell.
+// maxOffset keeps a server's clock within what Redis and Go can represent.
 const maxOffset = 10 * 365 * 24 * time.Hour
 
-// SetClock moves the server's wall clock: from now on it shows this machine's
-// plus offset, which may be negative, up to ten years either way; 0 sets it
-// right. TIME, the expiry of keys, INFO and the log go by it, timers do not.
-// The server may be down or frozen; the offset stays over Restart. It needs
-// Config.MovableClock, and does not block. After Close it is ErrClosed.
+// SetClock moves the server's wall clock. From now on it shows this machine's time plus offset,
+// which may be negative, ten years at most either way; 0 sets it right. TIME, the expiry of keys,
+// INFO and the log use this clock, timers do not. The server may be down or frozen; the offset
+// stays over Restart. SetClock needs Config.MovableClock, and does not block. After Close the
+// error is ErrClosed.
 //
-// Redis expires keys also when nobody asks for them. So a step forward deletes
-// within moments what is due by then, also when the clock is set back at once.
+// Redis expires keys also when nobody reads them. So a step forward soon deletes the keys that are
+// due by then, even if the clock is set back at once.
 func (s *Server) SetClock(offset time.Duration) error {
 	if s.clock == nil {
 		return fmt.Errorf("redistest: set the clock of %s: it needs Config.MovableClock", s.Addr())
@@ -30,10 +30,9 @@ func (s *Server) SetClock(offset time.Duration) error {
 	return s.clock.set(offset, 0)
 }
 
-// HoldClock makes the server's wall clock stand still at an instant after 1970
-// and before 2200, until it is moved to another or SetClock lets it run again.
-// Otherwise it is SetClock: commands are then executed at an instant that the
-// test knows exactly.
+// HoldClock stops the server's wall clock at an instant of the years 1971 to 2199, until HoldClock
+// sets another or SetClock lets it run again. So commands are executed at an instant that the
+// test knows exactly. In all else it is like SetClock.
 func (s *Server) HoldClock(at time.Time) error {
 	if s.clock == nil {
 		return fmt.Errorf("redistest: hold the clock of %s: it needs Config.MovableClock", s.Addr())
@@ -44,20 +43,20 @@ func (s *Server) HoldClock(at time.Time) error {
 	return s.clock.set(0, at.UnixNano())
 }
 
-// ClockAvailable returns nil if servers with Config.MovableClock can be
-// launched, else why not. It compiles what they need, once a process, by the
-// compiler that CC names or cc; that takes at most a minute.
+// ClockAvailable returns nil if servers with Config.MovableClock can be launched, else the reason. It
+// compiles the shim that they need, once a process, with the compiler that CC names, or cc. That
+// takes at most a minute.
 func ClockAvailable() error {
 	_, err := compiledShim()
 	return err
 }
 
-// compiledShim compiles once a process and keeps the result in memory, so that
-// nothing has to be removed at the end.
+// compiledShim compiles once a process and keeps the result in memory, so that no file has to be
+// removed at the end.
 var compiledShim = sync.OnceValues(compileShim)
 
-// A clock is the page of memory that a server's clock is moved by. All its
-// methods may be called on nil, which is a clock that cannot be moved.
+// A clock has the page of memory that moves a server's clock. All its methods except set may be
+// called on nil, which is a clock that cannot be moved.
 type clock struct {
 	files layout
 	mu    sync.Mutex // guards page against being unmapped while it is used
@@ -75,7 +74,7 @@ type clockPage struct {
 // The files of a clock.
 const shimFile, pageFile = "clock.so", "clock"
 
-// newClock writes the shim, and maps a page that says 0.
+// newClock writes the shim, and maps a page of zeros.
 func newClock(files layout) (*clock, error) {
 	shim, err := compiledShim()
 	if err != nil {
@@ -91,7 +90,7 @@ func newClock(files layout) (*clock, error) {
 	return c, nil
 }
 
-// env is what the server's environment needs.
+// env returns what the server's environment needs.
 func (c *clock) env() []string {
 	if c == nil {
 		return nil
@@ -103,8 +102,8 @@ func (c *clock) env() []string {
 	return []string{"LD_PRELOAD=" + preload, "REDISTEST_CLOCK=" + c.files.file(pageFile)}
 }
 
-// loadedBy returns an error unless the process has loaded the shim. The dynamic
-// loader says no more than a line in the log when it has not.
+// loadedBy returns an error unless the process has loaded the shim. If the dynamic loader cannot load
+// it, that only writes a line to the log.
 func (c *clock) loadedBy(pid int) error {
 	if c == nil {
 		return nil
@@ -120,7 +119,7 @@ func (c *clock) loadedBy(pid int) error {
 	return nil
 }
 
-// set has the clock run with an offset, or stand still at held, if that is not 0.
+// set makes the clock run with an offset, or stand still at held, if that is not 0.
 func (c *clock) set(offset time.Duration, held int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// mustShow fails unless the server's clock is ahead of ours by exactly that.
+// mustShow fails unless the server's clock is ahead of ours by exactly this.
 func mustShow(t *testing.T, s *Server, ahead time.Duration) {
 	t.Helper()
-	before := time.Now().Add(-time.Microsecond) // TIME cuts off what is below
+	before := time.Now().Add(-time.Microsecond) // TIME cuts off nanoseconds
 	parts, err := redis.Int64s(s.Do("TIME"))
 	after := time.Now()
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Cluster is a number of servers that know nothing of each other, as the masters
-// of a quorum do.
+// Cluster is a number of servers that do not know each other, like the masters of a quorum.
 type Cluster struct {
 	// Masters are the servers, in the order of URLs. Do not change the slice.
 	Masters []*Server

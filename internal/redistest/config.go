@@ -35,7 +35,7 @@ type Config struct {
 	// "user locker on >secret ~* +@all". The server gets one more user, with
 	// every permission and a random password, for Dial, Do and its own start.
 	// As in every ACL file, a default user that is not listed has no password
-	// and every permission; "user default off" shuts that door.
+	// and every permission; "user default off" disables it.
 	ACL []string
 
 	// Username is the user that URL names; only together with ACL and Password.
@@ -95,8 +95,8 @@ func (c *Config) file(l layout, port int) string {
 		set("appendonly", "yes")
 		set("appendfsync", c.AppendOnly)
 	}
-	// No rewrite of its own accord: it forks, and the child would outlive a kill
-	// for a moment, in a directory that is to be removed.
+	// No automatic rewrite: it forks, and the child would outlive a kill for a moment, in a
+	// directory that is to be removed.
 	set("auto-aof-rewrite-percentage", 0)
 	policy := c.MaxMemoryPolicy
 	if policy == "" {

@@ -40,7 +40,7 @@ func TestServersDieWithAParentThatIsKilled(t *testing.T) {
 			t.Errorf("server %d does not run while its parent does", pid)
 		}
 	}
-	defer func() { // where the test fails, it is to leave nothing either
+	defer func() { // a test that fails must leave nothing either
 		for _, pid := range pids {
 			if alive(pid) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -61,7 +61,7 @@ func TestServersDieWithAParentThatIsKilled(t *testing.T) {
 	}
 }
 
-// The kernel's parent of a process is the thread that forked it.
+// For the kernel, the parent of a process is the thread that forked it.
 func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 	needRedis(t)
 	for range 10 {
@@ -77,7 +77,7 @@ func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 		}()
 		tid := <-thread
 		if tid == os.Getpid() {
-			continue // the main thread never ends; ask on another
+			continue // the main thread never ends; try another
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 
 // Dial opens a connection for inspection, over the unix socket if there is one.
 // It may do everything, whatever Config.ACL says. ctx bounds dialing, handshake
-// and AUTH, which together are also bounded by 3 s; a reply on the connection is
-// awaited for at most 3 s unless the command is given a timeout of its own. The
-// caller closes the connection.
+// and AUTH, which together are also bounded by 3 s. A read on the connection waits
+// for at most 3 s, unless the command has a time-out of its own. The caller closes
+// the connection.
 func (s *Server) Dial(ctx context.Context) (redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, doBound)
 	defer cancel()
@@ -44,8 +44,8 @@ func (s *Server) Dial(ctx context.Context) (redis.Conn, error) {
 }
 
 // Do sends one command on a connection of its own, as [Server.Dial] opens it, and
-// returns redigo's reply; redis.String, redis.Int and so on convert it. All of it
-// takes at most 3 s; a frozen server costs that long.
+// returns redigo's reply; redis.String, redis.Int and so on convert it. It takes 3 s
+// at most; with a frozen server it takes so long.
 func (s *Server) Do(cmd string, args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), doBound)
 	defer cancel()
@@ -66,8 +66,8 @@ func (s *Server) do(ctx context.Context, cmd string, args ...any) (any, error) {
 }
 
 // probe reports whether the process pid answers commands at this server's
-// address. PING alone would take the answer of another server that snatched the
-// port; INFO alone is answered while the data set is still being loaded.
+// address. PING alone would accept the answer of another server that took the port.
+// INFO alone is answered while the data set is still being loaded.
 func (s *Server) probe(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Feature is something that Redis has since a version, and Valkey from its first one on.
+// A Feature is something that Redis has since a version, and every version of Valkey has.
 type Feature struct {
 	name         string
 	major, minor int
@@ -21,7 +21,7 @@ var (
 	WriteOnlyKeys   = Feature{"ACL for keys that may only be written", 7, 0}
 	// ReplicasForScripts: min-replicas-to-write holds for what scripts write, too.
 	ReplicasForScripts = Feature{"min-replicas-to-write for scripts", 6, 0}
-	// BoundedTTL: a TTL by which the expiry would overflow is an error. Without, the key
+	// BoundedTTL: a TTL that would overflow the expiry is an error. Without this feature the key
 	// expires at once.
 	BoundedTTL = Feature{"error for a TTL that overflows", 6, 2}
 )
@@ -54,8 +54,8 @@ func Missing(features ...Feature) error {
 	return nil
 }
 
-// Need skips a test where the server lacks one of the features, and names those. Where there
-// is no server at all it leaves the test to [Start].
+// Need skips a test if the server lacks one of the features, and names those. If there is no server
+// at all, it leaves the test to [Start].
 func Need(tb TB, features ...Feature) {
 	tb.Helper()
 	if missing, lacks := errors.AsType[MissingError](Missing(features...)); lacks {
@@ -63,7 +63,7 @@ func Need(tb TB, features ...Feature) {
 	}
 }
 
-// Needs are the features without which a server cannot have this configuration.
+// Needs returns the features that a server needs for this configuration.
 func (c *Config) Needs() []Feature {
 	var all []Feature
 	if len(c.ACL) > 0 {

@@ -26,8 +26,7 @@ func Find() (path, version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionBound)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	// A binary that hands its output to a child of its own must not hold the
-	// wait beyond the bound.
+	// A child of the binary that keeps its output open must not extend the wait beyond the bound.
 	cmd.WaitDelay = versionBound
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -52,10 +52,10 @@ func Launch(ctx context.Context, cfg Config) (_ *Server, err error) {
 }
 
 // busOffset is how far above its port a member of a Redis Cluster listens for the
-// others. Only since Redis 7.0 may it be told another port.
+// others. Only since Redis 7.0 can this be configured.
 const busOffset = 10_000
 
-// reserve chooses the port, of a member so that the one for other members is free too.
+// reserve chooses the port. For a member it chooses one whose port for other members is free too.
 func (s *Server) reserve() (err error) {
 	for range 100 {
 		s.port, s.unreserve, err = port.Reserve()
@@ -106,7 +106,7 @@ func (s *Server) setCredentials() error {
 }
 
 // run starts the process and waits until it answers. After an error nothing runs.
-// The caller holds lifecycle, or is the only one that knows s.
+// The caller holds lifecycle, or no other goroutine knows s.
 func (s *Server) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redistest: redis-server on %s not started: %w", s.Addr(), context.Cause(ctx))

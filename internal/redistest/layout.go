@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// layout is where the files of one server live. Everything lies below root, but
-// for a socket whose path would be too long there.
+// layout says where the files of one server are. All are below root, except a socket
+// whose path would be too long there.
 type layout struct {
 	root      string // removed by Close
 	socketDir string // removed by Close; root, or a shorter one
@@ -38,7 +38,7 @@ func newLayout(unixSocket bool) (_ layout, err error) {
 		return layout{}, err
 	}
 	if unixSocket && len(l.socket()) > maxSocketPath {
-		// A test's TMPDIR may be as long as it likes.
+		// A test's TMPDIR may have any length.
 		short, err := os.MkdirTemp("/tmp", "rt")
 		if err != nil {
 			return layout{}, fmt.Errorf("a directory short enough for a unix socket: %w", err)
@@ -63,7 +63,7 @@ func (l layout) emptyData() error {
 // logTail is how much of the end of a log is shown, in bytes.
 const logTail = 4096
 
-// log is the end of what the server has written, over all its runs.
+// log returns the end of what the server has written, over all its runs.
 func (l layout) log() string {
 	log, err := os.ReadFile(l.file("log"))
 	if err != nil {

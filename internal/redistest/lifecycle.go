@@ -27,10 +27,9 @@ func (s *Server) Stop() error {
 	return s.wrap("stop", p.stop(stopBound))
 }
 
-// Freeze suspends the server with SIGSTOP and returns once every thread of it has
-// stopped (at most 5 s): it holds its connections and accepts new ones, as far as
-// the kernel does that, but answers nothing. Freezing twice is no error; a server
-// that is down is ErrNotRunning.
+// Freeze suspends the server with SIGSTOP and returns once all its threads have stopped (at most
+// 5 s). The server keeps its connections, and the kernel accepts new ones, but nothing is
+// answered. Freezing twice is no error. If the server is down, the error is ErrNotRunning.
 func (s *Server) Freeze() error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
@@ -41,8 +40,8 @@ func (s *Server) Freeze() error {
 	return s.wrap("freeze", p.freeze())
 }
 
-// Thaw lets a frozen server go on, with SIGCONT. Thawing a server that is not
-// frozen does nothing; a server that is down is ErrNotRunning.
+// Thaw resumes a frozen server with SIGCONT. Thawing a server that is not frozen does nothing. If the
+// server is down, the error is ErrNotRunning.
 func (s *Server) Thaw() error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()

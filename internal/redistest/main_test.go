@@ -36,7 +36,7 @@ func start(t *testing.T, cfg Config) *Server {
 	return Start(t, 1, cfg).Masters[0]
 }
 
-// needRedis skips the test where Launch cannot work, by the rule of Start.
+// needRedis skips the test, or fails it, if no redis-server can be run, as Start does.
 func needRedis(t *testing.T) {
 	t.Helper()
 	if err := Available(); err != nil {
@@ -91,7 +91,7 @@ func get(t *testing.T, s *Server, key string) string {
 	return value
 }
 
-// background is a context that no test forgets to bound.
+// background returns a context that has a bound.
 func background(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*waitBound)

@@ -22,9 +22,9 @@ type process struct {
 // On Linux the kernel kills the child when the *thread* that forked it exits. The Go
 // runtime ends threads as it likes, for example with a goroutine that ended while
 // locked to one. So the goroutine that forks stays on its thread until it has reaped
-// the child: the thread lives as long as the child, by construction. A single launcher
-// thread for the whole package would do as well, but it would have no one to end it.
-// The price is one blocked thread a server.
+// the child: the thread lives as long as the child. A single launcher thread for the whole
+// package would do as well, but nothing would end it. The price is one blocked thread a
+// server.
 func startProcess(cmd *exec.Cmd) (*process, error) {
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error)
@@ -98,7 +98,7 @@ func (p *process) kill() error {
 }
 
 // stop ends the process with SIGTERM, and with SIGKILL if it is still there
-// after bound. A frozen process is thawed, else it would not hear the signal.
+// after bound. A frozen process is thawed, else it would not handle the signal.
 func (p *process) stop(bound time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return errors.Join(err, p.kill())
@@ -122,7 +122,7 @@ func (p *process) freeze() error { return freeze(p.handle, p.exited) }
 // any more. It blocks for freezeBound at the most. Only Unix can do it.
 func FreezeProcess(p *os.Process) error { return freeze(p, nil) }
 
-// ThawProcess lets a process that FreezeProcess has stopped go on, with SIGCONT.
+// ThawProcess resumes a process that FreezeProcess has stopped, with SIGCONT.
 func ThawProcess(p *os.Process) error { return resume(p) }
 
 func freeze(p *os.Process, exited <-chan struct{}) error {

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// childAttributes gives the child a process group of its own: Ctrl-C in a
-// terminal is for the parent. These systems have nothing that lets a child die
-// with its parent.
+// childAttributes gives the child a process group of its own: Ctrl-C in a terminal is for the
+// parent. These systems cannot end a child when its parent dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // suspended reports whether ps shows the process as stopped.

@@ -10,16 +10,15 @@ import (
 	"syscall"
 )
 
-// childAttributes lets the child die with its parent (startProcess says what that
-// asks of the caller), and gives it a process group of its own: Ctrl-C in a
-// terminal is for the parent, which ends its children in its own order.
+// childAttributes makes the kernel kill the child when its parent dies (startProcess says what the
+// caller has to do for that). It gives the child a process group of its own: Ctrl-C in a terminal
+// is for the parent, which ends its children in its own order.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// suspended reports whether every thread of the process is stopped: SIGSTOP
-// reaches the threads one after another. A process without threads is gone, and
-// not suspended.
+// suspended reports whether every thread of the process is stopped: SIGSTOP reaches the threads one
+// after another. A process without threads is gone, not suspended.
 func suspended(pid int) (bool, error) {
 	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat"))
 	if err != nil {

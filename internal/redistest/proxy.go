@@ -10,7 +10,7 @@ import (
 
 const (
 	room  = 16 << 10 // bytes of one read
-	queue = 4096     // reads under way; beyond it the sender's kernel keeps them
+	queue = 4096     // reads that wait in the proxy; more bytes wait in the sender's kernel
 )
 
 // A direction of a connection.
@@ -21,9 +21,8 @@ const (
 	replies
 )
 
-// A Proxy forwards TCP connections to a server, like a network that recovers in time: what
-// was on its way arrives late. Its methods are safe for
-// concurrent use.
+// A Proxy forwards TCP connections to a server. When a fault ends, bytes that it held back arrive
+// late, as in a network. Its methods are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	quit     chan struct{}
@@ -34,10 +33,10 @@ type Proxy struct {
 	target string
 	delay  [2]time.Duration // of each direction
 	held   [2]chan struct{} // nil where the direction is open; closed when it opens
-	dead   chan struct{}    // closed when nothing comes through any more on the connections that there are
+	dead   chan struct{}    // HalfOpen closes it for the present connections, and makes a new one
 	conns  map[net.Conn]bool
-	// garble is what takes the place of replies, in turn, after so many reads of
-	// a connection; empty: nothing does.
+	// garble has the wrong replies, which replace right ones in turn, after so many reads of a
+	// connection; empty: no reply is replaced.
 	garble  []string
 	after   int
 	garbled int
@@ -58,25 +57,25 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients find the proxy.
+// Addr returns the address of the proxy.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Target is the server's address.
+// Target returns the server's address.
 func (p *Proxy) Target() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.target
 }
 
-// Retarget makes the proxy lead to another server, from the next connection on.
+// Retarget makes the proxy forward to another server, from the next connection on.
 func (p *Proxy) Retarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// CutReplies holds back what the server sends. What is sent to it arrives, on
-// connections that there are; no new ones come about.
+// CutReplies holds back what the server sends. On existing connections it still gets what is sent to
+// it. New connections do not reach it.
 func (p *Proxy) CutReplies() { p.hold(replies) }
 
 // Cut holds back everything.
@@ -93,8 +92,8 @@ func (p *Proxy) hold(d direction) {
 	}
 }
 
-// HalfOpen lets nothing come through any more, either way, on the connections
-// that there are, for good; new ones are served.
+// HalfOpen makes the existing connections deliver nothing any more, either way, for good. New ones are
+// served.
 func (p *Proxy) HalfOpen() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,39 +101,38 @@ func (p *Proxy) HalfOpen() {
 	p.dead = make(chan struct{})
 }
 
-// Slow delays every request from now on; answers to them are late by as much.
+// Slow delays every request from now on. Replies are late by as much.
 func (p *Proxy) Slow(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay[requests] = by
 }
 
-// Delay delays everything from now on, each way by as much, as a long way does: what
-// is sent together arrives together, and any number of messages is under way.
+// Delay delays everything from now on, by as much each way, like a long distance: bytes that are sent
+// together arrive together, and any number of messages is on its way.
 func (p *Proxy) Delay(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = [2]time.Duration{by, by}
 }
 
-// Garble makes every connection that is made from now on, and those that there
-// are, deliver a wrong reply after so many reads of right ones, and end with
-// it: the given ones in turn. What the server says is not sent any more then,
-// since the replies behind would pass for those to other commands.
+// Garble makes every connection, existing ones too, deliver a wrong reply after so many reads of right
+// ones, and then end. The wrong replies are used in turn. What the server sends behind one is
+// dropped, because it would be taken for replies to other commands.
 func (p *Proxy) Garble(after int, replies ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.garble, p.after = replies, after
 }
 
-// Garbled is how many wrong replies were delivered.
+// Garbled returns how many wrong replies were delivered.
 func (p *Proxy) Garbled() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.garbled
 }
 
-// wrong is what takes the place of a connection's n-th read of replies.
+// wrong returns the reply that replaces a connection's n-th read of replies, if one does.
 func (p *Proxy) wrong(d direction, n int) (reply string, garbled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +143,8 @@ func (p *Proxy) wrong(d direction, n int) (reply string, garbled bool) {
 	return p.garble[(p.garbled-1)%len(p.garble)], true
 }
 
-// Heal ends all faults. What was held back arrives now, unless the sender has
-// given up its connection meanwhile; what is delayed still arrives late.
+// Heal ends all faults. Bytes that were held back arrive now, unless the sender has closed its
+// connection meanwhile. Delayed bytes still arrive late.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,8 +157,7 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// Close ends all connections and waits for the proxy's goroutines. What is on its way
-// is given up.
+// Close ends all connections and waits for the proxy's goroutines. Bytes on their way are lost.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.end()
@@ -182,8 +179,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// connect serves one connection. One that is made during a cut comes to nothing:
-// in a network its handshake would be lost.
+// connect serves one connection. During a cut it does not reach the server: in a network its
+// handshake would be lost.
 func (p *Proxy) connect(client net.Conn) {
 	defer p.forget(client)
 	if !p.remember(client) {
@@ -236,8 +233,8 @@ func (p *Proxy) forget(c net.Conn) {
 	delete(p.conns, c)
 }
 
-// carry copies one way until one end closes; then it closes both, once what is
-// under way has arrived. It closes ended, if any, when from has ended.
+// carry copies one way until one end closes. When all bytes on their way have arrived, it closes
+// both. It closes ended, if that is not nil, when from has ended.
 func (p *Proxy) carry(d direction, to, from net.Conn, ended chan<- struct{}, gone, dead <-chan struct{}) {
 	type chunk struct {
 		due  time.Time
@@ -287,7 +284,7 @@ func (p *Proxy) carry(d direction, to, from net.Conn, ended chan<- struct{}, gon
 	_ = to.Close()
 	_ = from.Close() // the reader sees the end
 	for range under {
-		continue // given up
+		continue // lost, too
 	}
 	reader.Wait()
 }
@@ -304,7 +301,7 @@ func (p *Proxy) deadFrom() <-chan struct{} {
 	return p.dead
 }
 
-// sleepUntil is false where the proxy is closed meanwhile.
+// sleepUntil returns false if the proxy is closed meanwhile.
 func (p *Proxy) sleepUntil(due time.Time) bool {
 	left := time.Until(due)
 	if left <= 0 {
@@ -320,8 +317,8 @@ func (p *Proxy) sleepUntil(due time.Time) bool {
 	}
 }
 
-// pass waits while the direction is held. It is false where the proxy is closed
-// meanwhile, or the client gone.
+// pass waits while the direction is held. It returns false if the proxy is closed meanwhile, or the
+// client is gone.
 func (p *Proxy) pass(d direction, gone <-chan struct{}) bool {
 	for {
 		p.mu.Lock()

@@ -17,7 +17,7 @@ import (
 
 const bound = 10 * time.Second
 
-// echo is a server that answers every line by itself, and tells what it gets.
+// echo starts a server that answers every line with the same line, and passes on what it gets.
 func echo(t *testing.T) (addr string, got <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	return listener.Addr().String(), lines
 }
 
-// startProxy makes a proxy before an echo.
+// startProxy makes a proxy in front of an echo server.
 func startProxy(t *testing.T) (l *Proxy, got <-chan string) {
 	t.Helper()
 	addr, got := echo(t)
@@ -62,7 +62,7 @@ func startProxy(t *testing.T) (l *Proxy, got <-chan string) {
 	return l, got
 }
 
-// exchange says something and waits until both sides have heard it.
+// exchange sends a line and waits until both sides have received it.
 func exchange(t *testing.T, c net.Conn, got <-chan string, what string) {
 	t.Helper()
 	say(t, c, what)
@@ -123,7 +123,7 @@ func TestWhatIsCutOffArrivesAfterTheHealing(t *testing.T) {
 		}
 		say(t, c, "during")
 		if !all {
-			wantArrived(t, got, "during") // it has, and the client does not hear of it
+			wantArrived(t, got, "during") // it has arrived, but the reply has not
 		}
 		hearNothing(t, c)
 		if len(got) != 0 {
@@ -181,7 +181,7 @@ func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 	exchange(t, c, got, "before")
 	l.Cut()
 	say(t, c, "lost")
-	hearNothing(t, c) // it is in the line by now
+	hearNothing(t, c) // the proxy holds it by now
 	_ = c.Close()
 	testutil.Eventually(t, "no connection is left", func() bool { return l.connections() == 0 })
 	l.Heal()
@@ -190,7 +190,7 @@ func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 	}
 }
 
-// connections is how many there are, of both ends.
+// connections returns how many connections there are, to both ends.
 func (l *Proxy) connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +206,7 @@ func TestAWrongReplyEndsTheConnection(t *testing.T) {
 	for n, want := range []string{"wrong, ", "also "} {
 		if n > 0 {
 			c = dialProxy(t, l)
-			say(t, c, "first") // so many reads are right
+			say(t, c, "first") // the first read is right
 			hear(t, c, "first")
 		}
 		say(t, c, "more")

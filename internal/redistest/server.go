@@ -15,9 +15,9 @@ var (
 	ErrClosed = errors.New("redistest: the server is closed")
 )
 
-// Server is one redis-server process, or, while it is down, the place where it
-// starts again. It is safe for concurrent use; what changes its state (Kill,
-// Stop, Freeze, Thaw, Restart, Close) happens one at a time.
+// Server is one redis-server process, or, while it is down, the address and directory with which it
+// starts again. It is safe for concurrent use; what changes its state (Kill, Stop, Freeze, Thaw,
+// Restart, Close) happens one at a time.
 type Server struct {
 	cfg    Config
 	binary string
@@ -33,8 +33,8 @@ type Server struct {
 	// proc is the latest run, nil before the first. It stays when that run ends.
 	proc atomic.Pointer[process]
 
-	// lifecycle is held by whatever changes the server's state, while it waits
-	// too (all waits are bounded). It guards the fields below.
+	// lifecycle is held by methods that change the server's state, also while they wait (all
+	// waits are bounded). It guards the fields below.
 	lifecycle sync.Mutex
 	closed    bool
 
@@ -45,8 +45,8 @@ type Server struct {
 // every Restart.
 func (s *Server) Addr() string { return loopback(s.port) }
 
-// URL returns where clients find the server, with user and password if any:
-// unix:// with Config.UnixSocket, else rediss:// with Config.TLS, else redis://.
+// URL returns the server's URL for clients, with user and password if any: unix:// with
+// Config.UnixSocket, else rediss:// with Config.TLS, else redis://.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "redis", Host: s.Addr()}
 	if s.cfg.UnixSocket {
@@ -69,8 +69,8 @@ func (s *Server) PID() int {
 	return p.handle.Pid
 }
 
-// Dir returns the directory where Redis keeps its data set: the append-only file
-// lies in its subdirectory appendonlydir since Redis 7.0, itself before.
+// Dir returns the directory where Redis keeps its data set. The append-only file is in its
+// subdirectory appendonlydir since Redis 7.0, and in the directory itself before.
 func (s *Server) Dir() string { return s.files.data() }
 
 // Log returns the end of what the server has written, up to 4 KiB over all its runs; after

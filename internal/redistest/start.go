@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// RequireVariable is the environment variable that turns the skipping of tests
-// for want of a redis-server into failures, when it is set to 1.
+// RequireVariable is an environment variable. If it is 1, tests that would be skipped because there
+// is no redis-server fail.
 const RequireVariable = "REDQUORUM_REQUIRE_REDIS"
 
 // TB is what Start needs of a testing.TB.
@@ -20,11 +20,10 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// Start starts n servers for a test, which ends them when it is over and, if it
-// failed, shows the ends of their logs. Where no redis-server can be run the test
-// is skipped; with REDQUORUM_REQUIRE_REDIS=1 in the environment it fails. Where
-// Config.MovableClock cannot be had, or the server lacks ACL or TLS and the
-// configuration needs it, the test is skipped.
+// Start starts n servers for a test. When the test is over it closes them and, if the test failed,
+// shows the ends of their logs. If no redis-server can be run, the test is skipped; with
+// REDQUORUM_REQUIRE_REDIS=1 in the environment it fails. If the configuration needs a movable
+// clock, ACL or TLS, and there is none, the test is skipped.
 func Start(tb TB, n int, cfg Config) *Cluster {
 	tb.Helper()
 	if err := Available(); err != nil {

@@ -1,4 +1,4 @@
-// Package seam is where this module reaches what users cannot: the simulation makes a client
+// Package seam gives this module what users cannot reach. The simulation makes a client
 // deterministic, and package redlock takes the connections of a pool.Pool, whose own methods
 // show public types only. Packages pool and redlock set the functions when they are loaded.
 package seam
@@ -7,7 +7,7 @@ import "github.com/redquorum/redquorum/internal/chance"
 
 // Hooks replace what would make two runs of a simulation differ.
 type Hooks struct {
-	// ID is the client's, instead of a new xid.
+	// ID is the client's id, instead of a new xid.
 	ID string
 	// Chance makes its random choices; nil: Go's own generators.
 	Chance *chance.Source
@@ -17,8 +17,7 @@ type Hooks struct {
 	Yield func(master int)
 }
 
-// Client gives the redlock.Option that installs hooks, and Pool the
-// pool.Option. Packages redlock and pool set them when they are loaded.
+// Client returns the redlock.Option that installs hooks, and Pool the pool.Option.
 var (
 	Client func(Hooks) any
 	Pool   func(Hooks) any

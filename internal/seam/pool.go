@@ -6,9 +6,9 @@ import (
 )
 
 var (
-	// Pipelines gives the pipelines of a *pool.Pool, in the order of the URLs. The slice is
+	// Pipelines returns the pipelines of a *pool.Pool, in the order of the URLs. The slice is
 	// the pool's: do not change it.
 	Pipelines func(pool any) []*pipeline.Pipeline
-	// Deliverer gives the deliverer of a *pool.Pool, which the pool closes.
+	// Deliverer returns the deliverer of a *pool.Pool, which the pool closes.
 	Deliverer func(pool any) *deliver.Deliverer
 )

@@ -32,9 +32,9 @@ func StartCluster(n int) (*Cluster, error) {
 	return c, nil
 }
 
-// StartMemoryCluster starts n masters that are reached through Dialer alone,
-// named master-1.sim:6379 and so on. The caller must Close the cluster, in a
-// synctest bubble inside it. n: 1 to 1000.
+// StartMemoryCluster starts n masters, 1 to 1000, that only Dialer reaches. Their names are
+// master-1.sim:6379 and so on. The caller must Close the cluster, and in a synctest bubble it must
+// do so inside the bubble.
 func StartMemoryCluster(n int) (*Cluster, error) {
 	if n < 1 || n > maxMasters {
 		return nil, fmt.Errorf("simmaster: cluster of %d masters: want 1 to %d", n, maxMasters)
@@ -63,9 +63,9 @@ func (c *Cluster) URLs() []string {
 	return urls
 }
 
-// Dialer returns a function for use as a client's dialer. It opens in-memory
-// connections to the master at addr, its name or its TCP address, whatever the
-// network; an error for other addresses. See Master.Dial.
+// Dialer returns a function for use as a client's dialer. It opens in-memory connections to the
+// master whose name or TCP address is addr, whatever the network. Other addresses are an error.
+// See Master.Dial.
 func (c *Cluster) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		for _, m := range c.masters {

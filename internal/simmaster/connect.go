@@ -13,8 +13,8 @@ import (
 )
 
 // Dial opens an in-memory connection. It does not wait. A killed or closed
-// master refuses (ECONNREFUSED), a frozen one accepts. An error when ctx is
-// already over.
+// master refuses (ECONNREFUSED), a frozen one accepts. Dial fails if ctx has
+// already ended.
 //
 // The connection buffers 256 KiB in each direction, has deadlines, and has
 // SetLinger as a TCP connection does: after SetLinger(0) Close resets it.
@@ -50,8 +50,8 @@ func (m *Master) attach(r *run, conn net.Conn) {
 	r.srv.ServeConn(s)
 }
 
-// Listen serves on a free port of 127.0.0.1, which is the master's until Close, also while it is killed. A master
-// listens once in its life. Not for use in a synctest bubble.
+// Listen serves on a free port of 127.0.0.1, which the master keeps until Close, also while it is
+// killed. A master listens once in its life. Do not call Listen in a synctest bubble.
 func (m *Master) Listen() error {
 	m.lock()
 	defer m.unlock()
@@ -97,7 +97,7 @@ func (m *Master) accept(r *run, l net.Listener) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of file descriptors, say: it may pass
+		if err != nil { // such as too many open files: it may pass
 			select {
 			case <-r.stopped:
 				return
@@ -115,8 +115,8 @@ func (m *Master) accept(r *run, l net.Listener) {
 	}
 }
 
-// Addr is the TCP address, host:port, also while the master is killed; without
-// Listen it is the in-memory address.
+// Addr returns the TCP address, host:port, also while the master is killed. Without Listen it returns
+// the in-memory address.
 func (m *Master) Addr() string {
 	if at := m.tcpAddr(); at != "" {
 		return at

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// deadline is a moment, which may be moved, after which a channel is closed:
-// the scheme of net.Pipe. Moving it reaches those who already wait.
+// deadline closes a channel at a moment that may be moved, as the deadlines of net.Pipe do. A move
+// also affects waits in progress.
 type deadline struct {
 	mu     sync.Mutex // guards the fields below; never held while waiting
 	at     time.Time  // zero for never
 	timer  *time.Timer
 	closed chan struct{} // closed when the moment has come
 	gone   bool          // closed is closed
-	setNo  uint64        // tells a timer that fired from one that was replaced
+	setNo  uint64        // distinguishes the present timer from replaced ones
 }
 
 func newDeadline() deadline { return deadline{closed: make(chan struct{})} }

@@ -2,8 +2,8 @@
 // faults. The demo, the tests of code that takes locks, and the simulation in virtual time
 // use it.
 //
-// A [Master] is miniredis (real Lua, real expiry semantics for the commands it knows) and
-// what a lock by quorum needs and miniredis lacks. It has an identity (INFO, CLIENT ID,
+// A [Master] is miniredis (real Lua, real expiry semantics for the commands it knows), plus what
+// locks by quorum need and miniredis lacks. It has an identity (INFO, CLIENT ID,
 // CLIENT KILL, CONFIG GET) and a clock that can be set wrong. It can be killed,
 // restarted with or without its data, frozen and thawed.
 //
@@ -18,7 +18,7 @@
 // # Clock and expiry
 //
 // A master's clock is the host's wall clock (a bubble's virtual one inside a
-// bubble, or [Options].Now) plus an offset. TIME tells it to the microsecond. TTLs count
+// bubble, or [Options].Now) plus an offset. TIME shows it to the microsecond. TTLs count
 // in whole milliseconds of it; as in Redis, a key expires only after its last millisecond
 // has passed. A clock set forward expires keys at once, and they stay gone when it is set
 // back. A clock set backward lengthens every TTL, because Redis stores the time of expiry
@@ -39,23 +39,23 @@
 //     when the clock is set. The master then walks through all keys, at most once
 //     a millisecond: 1,000 keys slow it down by a quarter, with 10,000 a command
 //     takes some 4 ms.
-//   - Nothing is written to disk. [Master.Restart] with keepData true stands for
+//   - Nothing is written to disk. [Master.Restart] with keepData true is like
 //     a master that lost nothing (appendfsync always); scripts and client ids
 //     are forgotten as in Redis. There is no replication ([Master.NewHistory] changes
 //     the one field of INFO that a replication would change), no ACL, no password,
 //     no TLS, no memory limit and no eviction. CONFIG SET is refused.
 //   - Lua is gopher-lua, kept for a whole run. Numbers are passed to commands in full where
 //     Redis writes 1.79e+15. tonumber accepts neither inf nor nan. pcall fails if an argument
-//     is nil. Errors have the same code as in Redis, but another text. Of redis there are
-//     call, pcall, error_reply and status_reply; cjson, cmsgpack, struct, bit and os are
+//     is nil. Errors have the same code as in Redis, but another text. The table redis has
+//     only call, pcall, error_reply and status_reply; cjson, cmsgpack, struct, bit and os are
 //     missing. A script that never ends blocks the master,
 //     Freeze and Close: there is no SCRIPT KILL.
 //   - INFO has the sections server, clients, memory, persistence, stats and
 //     replication, with the fields that a client may need. Its master_repl_offset
 //     counts commands: in Redis 7.2 with an append-only file, and where replicas are
-//     attached, it moves with each write. CLIENT knows ID, KILL ID and SETNAME. What
-//     is simulated is executed at once inside MULTI too, and a command that blocks,
-//     such as BLPOP, holds up all others.
+//     attached, it moves with each write. CLIENT knows ID, KILL ID and SETNAME.
+//     Commands that this package answers are executed at once, inside MULTI too. A
+//     command that blocks, such as BLPOP, holds up all others.
 //   - A message may reach its subscriber a little after the reply to PUBLISH is
 //     sent.
 //   - Expiries more than 250 years away are refused.

@@ -9,18 +9,16 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// miniredis reads an integer wherever Go does, "+500" too, and its expiries
-// overflow after 292 years. What Redis refuses is refused here, before miniredis
-// sees it, and so is what only miniredis cannot keep.
+// miniredis accepts all integers that Go parses, "+500" too, and its expiries overflow after 292
+// years. The code here refuses what Redis refuses, and what only miniredis cannot keep.
 
 // maxExpiry is the longest time to live, and the furthest from 1970 that a key
 // may expire.
 const maxExpiry = 250 * 365 * 24 * time.Hour
 
-// answerExpiry refuses a command that sets an expiry if Redis would for that
-// expiry, and reports whether it did. It also executes a PEXPIREAT for this very
-// millisecond, which deletes the key at once, though a key that had it before
-// lives on until the next.
+// answerExpiry refuses a command that sets an expiry if Redis would refuse the expiry, and reports
+// whether it has answered. It also executes a PEXPIREAT for the present millisecond. That deletes
+// the key at once, while a key that got this expiry before lives until the next millisecond.
 func (m *Master) answerExpiry(srv *server.Server, p *server.Peer, cmd string, args []string) bool {
 	i, unit := expiryOf(cmd, args)
 	if i < 0 {
@@ -36,7 +34,7 @@ func (m *Master) answerExpiry(srv *server.Server, p *server.Peer, cmd string, ar
 		p.WriteError("ERR invalid expire time in '" + strings.ToLower(cmd) + "' command")
 		return true
 	}
-	instead := max(n, -limit) // as much in the past
+	instead := max(n, -limit) // the same limit for the past
 	if cmd == "PEXPIREAT" && n == m.clock.read.UnixMilli() {
 		instead = n - 1
 	}
@@ -49,8 +47,8 @@ func (m *Master) answerExpiry(srv *server.Server, p *server.Peer, cmd string, ar
 	return true
 }
 
-// expiryOf finds the expiry among a command's arguments; i is -1 where there is
-// none, or the command is malformed and miniredis says so.
+// expiryOf finds the expiry among a command's arguments. i is -1 if there is none, or if the command
+// is malformed, which miniredis refuses.
 func expiryOf(cmd string, args []string) (i int, unit time.Duration) {
 	switch cmd {
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
@@ -75,8 +73,7 @@ func expiryOf(cmd string, args []string) (i int, unit time.Duration) {
 	return -1, 0
 }
 
-// integer reads a number as Redis does: no sign but a minus, no zeros before it,
-// no blanks.
+// integer reads a number as Redis does: a minus is the only sign, no leading zeros, no blanks.
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s

@@ -27,7 +27,7 @@ func TestAClockSetForwardExpiresKeysForGood(t *testing.T) {
 	})
 }
 
-// Now is too late, though a key that has it for its end lives a little longer.
+// A key that got this expiry earlier lives until the end of the millisecond.
 func TestAKeyThatShallExpireNowIsGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		time.Sleep(time.Millisecond)

@@ -12,10 +12,9 @@ func (m *Master) Kill() {
 	m.stop()
 }
 
-// Restart starts the master again at the same addresses, with a new run_id,
-// thawed, with client ids from 1 on; a running one is killed first. With
-// keepData the keys are as they were, their TTLs having run on; scripts are
-// gone in any case. ErrClosed after Close.
+// Restart starts the master again at the same addresses, thawed, with a new run_id and client ids
+// from 1 on. A running master is killed first. With keepData it has its keys, whose TTLs have run
+// on; scripts are gone in any case. After Close the error is ErrClosed.
 func (m *Master) Restart(keepData bool) error {
 	m.lock()
 	defer m.unlock()
@@ -39,7 +38,7 @@ func (m *Master) Restart(keepData bool) error {
 
 // Freeze stops the master as SIGSTOP does: connections are accepted, bytes are
 // taken until buffers are full, but no command is executed and no reply is sent
-// until Thaw, also none of a batch that is half done. When Freeze returns, the
+// until Thaw, not even for the rest of a batch. When Freeze returns, the
 // command that was being executed is finished; its reply may still get through.
 // Freezing a frozen, killed or closed master does nothing.
 func (m *Master) Freeze() {
@@ -62,17 +61,17 @@ func (m *Master) Thaw() {
 // Frozen reports whether the master is frozen.
 func (m *Master) Frozen() bool { return m.gate.frozen() != nil }
 
-// SetClockOffset sets the master's clock to its source plus d, at once; the
-// offset is absolute, not added to an earlier one. Forward, keys whose time has
-// thereby come are deleted for good; backward, every TTL grows by the step. It
-// may be called in any state and waits for the command that is being executed.
+// SetClockOffset sets the master's clock to its source plus d, at once. The offset is absolute, not
+// added to an earlier one. A step forward deletes the keys that are then due, for good. A step
+// backward lengthens every TTL by the step. SetClockOffset may be called in any state, and waits
+// for the command that is being executed.
 func (m *Master) SetClockOffset(d time.Duration) {
 	m.gate.enterControl()
 	defer m.gate.leave()
 	m.clock.setOffset(m.redis, d)
 }
 
-// Time is the master's clock now.
+// Time returns the present time of the master's clock.
 func (m *Master) Time() time.Time {
 	m.gate.enterControl()
 	defer m.gate.leave()
@@ -80,8 +79,8 @@ func (m *Master) Time() time.Time {
 	return m.clock.read
 }
 
-// Refuse has the master answer commands with the error text that refusal gives for them, in capitals, those of scripts
-// too; "": the command is executed. refusal must not block.
+// Refuse makes the master answer commands, those of scripts too, with the error text that refusal
+// returns. cmd is in upper case. "": the command is executed. refusal must not block.
 func (m *Master) Refuse(refusal func(cmd string) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

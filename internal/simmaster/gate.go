@@ -11,7 +11,7 @@ import (
 //
 // Commands enter in the order of their arrival and only while the master is
 // not frozen. Control (inspection, the clock) goes first and enters a frozen
-// master too: it stands for what happens outside the stopped process.
+// master too: it is what happens outside of the stopped process.
 type gate struct {
 	mu       sync.Mutex // guards the fields below; held for a few instructions, never while waiting
 	busy     bool
@@ -20,7 +20,7 @@ type gate struct {
 	commands []*ticket
 }
 
-// ticket is one place in a queue; ready is closed when the slot was handed over.
+// ticket waits in a queue; ready is closed when the slot is handed over to it.
 type ticket struct{ ready chan struct{} }
 
 // enter waits for the slot and reports true when it holds it. It reports false,
@@ -46,7 +46,7 @@ func (g *gate) enter(dead <-chan struct{}) bool {
 		g.commands = slices.Delete(g.commands, i, i+1)
 	}
 	g.mu.Unlock()
-	if i < 0 { // handed over in the same moment
+	if i < 0 { // the slot was handed over at the same moment
 		g.leave()
 	}
 	return false
@@ -78,7 +78,7 @@ func (g *gate) enterControl() {
 	<-t.ready
 }
 
-// leave gives the slot to the next in line.
+// leave gives the slot to the next ticket.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,7 +138,7 @@ func (g *gate) frozen() <-chan struct{} {
 	return g.thawed
 }
 
-// waiting is how many commands wait for the slot.
+// waiting returns how many commands wait for the slot.
 func (g *gate) waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

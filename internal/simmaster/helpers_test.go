@@ -15,8 +15,8 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// TestMain fails the run when goroutines are left behind by tests that do not
-// run in a bubble, which checks this by itself.
+// TestMain fails the run when tests outside of bubbles leave goroutines behind. A bubble checks this
+// by itself.
 func TestMain(m *testing.M) {
 	os.Exit(testutil.RunClean(m.Run, 5*time.Second))
 }
@@ -142,7 +142,7 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// field is a field of INFO.
+// field returns a field of INFO.
 func field(t *testing.T, info, name string) string {
 	t.Helper()
 	for line := range strings.SplitSeq(info, "\r\n") {

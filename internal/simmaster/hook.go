@@ -8,9 +8,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// preHook sees every command before miniredis does, those of Lua scripts too,
-// and reports whether it is done with. It runs on the goroutine that serves the
-// connection.
+// preHook sees every command before miniredis does, those of Lua scripts too, and reports whether it
+// has handled the command. It runs on the goroutine that serves the connection.
 //
 // A client's command arrives here twice: the first time the hook takes the
 // gate's slot, and executes the command by dispatching it once more, so that it
@@ -45,11 +44,10 @@ func (m *Master) preHook(p *server.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-// sessionOf returns the session a peer belongs to, or nil for the peer of a
-// script. miniredis does not tell which connection a peer writes to, so a peer
-// that is seen for the first time is made to write something: the session whose
-// Write is called is the one. Scripts' peers come with a context set, a
-// connection's first command without.
+// sessionOf returns the session of a peer, or nil for the peer of a script. miniredis does not show
+// which connection a peer writes to. So sessionOf makes a new peer write something, and takes the
+// session whose Write is called. The peer of a script has a context set; the peer of a
+// connection's first command has none.
 func (m *Master) sessionOf(p *server.Peer) *session {
 	m.mu.Lock()
 	s := m.peers[p]
@@ -144,8 +142,8 @@ func (m *Master) refuse(p *server.Peer, cmd string) bool {
 	return text != ""
 }
 
-// answerTime gives the time at which the client's command started, to the
-// microsecond; miniredis knows it in the milliseconds of expiry alone.
+// answerTime answers with the time at which the client's command started, to the microsecond.
+// miniredis only has it in milliseconds, for expiry.
 func (m *Master) answerTime(p *server.Peer) {
 	micros := m.clock.read.UnixMicro()
 	second := int64(time.Second / time.Microsecond)

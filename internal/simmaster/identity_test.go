@@ -25,7 +25,7 @@ func TestAnotherHistoryLeavesTheProcessAndItsDataAlone(t *testing.T) {
 	})
 }
 
-// As a server that is no member of a cluster: clients that ask go on without one.
+// It answers CLUSTER like a server outside of a cluster, so that clients go on without one.
 func TestAMasterIsNoCluster(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Master, c redis.Conn) {
 		for _, sub := range []string{"SLOTS", "SHARDS", "NODES"} {

@@ -13,8 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// version is the Redis version a master passes itself off as; no field or
-// reply here is newer.
+// version is the Redis version that a master reports. No field or reply here is newer.
 const version = "7.2.0"
 
 // policy is the maxmemory-policy: nothing is ever evicted.
@@ -22,9 +21,8 @@ const policy = "noeviction"
 
 var infoSections = []string{"server", "clients", "memory", "persistence", "stats", "replication"}
 
-// info is the text of INFO for the sections asked for: all without arguments,
-// none for names it does not know, as in Redis. It takes no lock but Master.mu,
-// since scripts call it.
+// info returns the text of INFO for the sections in args, as Redis does: all without arguments, none
+// for unknown names. It locks only Master.mu, because scripts call it.
 func (m *Master) info(r *run, args []string) string {
 	wanted := map[string]bool{}
 	for _, a := range args {

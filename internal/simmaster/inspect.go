@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The methods here look at database 0 from outside, as no client could: in any
-// state, frozen, killed and closed included. They wait for no more than the
-// command that is being executed, and do not count as commands.
+// The methods here look at database 0 from outside, as no client could: in any state, also frozen,
+// killed and closed. They wait only for the command that is being executed, and do not count as
+// commands.
 
 // inspect runs f with the data brought up to the master's clock.
 func (m *Master) inspect(f func()) {
@@ -18,8 +18,7 @@ func (m *Master) inspect(f func()) {
 	f()
 }
 
-// Get returns the string at key; ok is false when there is none, or a value of
-// another type.
+// Get returns the string at key; ok is false when there is none, or a value of another type.
 func (m *Master) Get(key string) (value string, ok bool) {
 	m.inspect(func() {
 		v, err := m.redis.DB(0).Get(key)
@@ -51,8 +50,8 @@ func (m *Master) TTL(key string) (ttl time.Duration, ok bool) {
 }
 
 // Set stores a string over whatever key held, to expire after ttl, in whole
-// milliseconds; 0 for never. An error for a ttl that is negative or between 0
-// and 1 ms.
+// milliseconds; 0 for never. A ttl that is negative, or between 0 and 1 ms, is an
+// error.
 func (m *Master) Set(key, value string, ttl time.Duration) error {
 	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
 		return fmt.Errorf("simmaster: setting %q: ttl %v, want 0 for none or at least 1ms", key, ttl)
@@ -74,9 +73,9 @@ func (m *Master) FlushAll() {
 }
 
 // Commands returns how many commands of clients were executed since New, also
-// those answered with an error, by name in upper case. Those that scripts call
-// are not counted, nor those that still wait. "SET XX" is a SET that sets no new key, as the
-// guard's look tries one.
+// those answered with an error, by name in upper case. Commands that scripts
+// call, and commands that still wait, are not counted. "SET XX" is a SET that sets no new
+// key, such as the guard's probe.
 func (m *Master) Commands() map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

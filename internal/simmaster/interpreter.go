@@ -14,8 +14,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// likeRedisLua makes of gopher-lua's globals those of Redis. Its tonumber knows an exponent
-// and integers above 64 bits. What pcall catches of a command begins with the error's code,
+// likeRedisLua makes gopher-lua's globals like those of Redis. Its tonumber knows an exponent
+// and integers above 64 bits. An error of a command that pcall catches begins with its code,
 // without the line of the script. Other globals can be neither made nor read.
 const likeRedisLua = `
 local narrow, caught = tonumber, pcall
@@ -41,8 +41,8 @@ setmetatable(_G, {
 })`
 
 // An interpreter runs the scripts of one run of a master, one at a time, with the gate's slot.
-// That of miniredis, which makes a Lua state anew for each script and each command's reply, was
-// half the work of the tests on simulated masters.
+// miniredis makes a new Lua state for each script and each command's reply. That was half the work
+// of the tests on simulated masters.
 type interpreter struct {
 	l       *lua.LState
 	srv     *server.Server
@@ -51,7 +51,7 @@ type interpreter struct {
 	scripts map[string]string
 }
 
-// newInterpreter makes one for srv that knows no script.
+// newInterpreter makes an interpreter for srv that knows no script.
 func newInterpreter(srv *server.Server) *interpreter {
 	in := &interpreter{
 		l: lua.NewState(lua.Options{SkipOpenLibs: true}), srv: srv, scripts: map[string]string{},
@@ -102,8 +102,7 @@ func (in *interpreter) load(source string) (sha string, err error) {
 	return sha, nil
 }
 
-// shas has those of all sources that shaOf was asked for. Clients load the same scripts again
-// and again.
+// shas has the SHA of each source, because clients load the same scripts again and again.
 var shas sync.Map
 
 func shaOf(source string) string {
@@ -133,7 +132,7 @@ func (in *interpreter) run(client *server.Peer, source string, keys, args []stri
 	writeLua(client, in.l.Get(-1))
 }
 
-// doesNotRun is what miniredis says of a script that does not compile or fails: likeRedis knows it.
+// doesNotRun returns miniredis' error for a script that does not compile or fails. likeRedis reads it.
 func doesNotRun(err error) string { return "ERR Error compiling script (new function): " + err.Error() }
 
 func (in *interpreter) list(texts []string) *lua.LTable {
@@ -192,7 +191,7 @@ func table(name, value string) *lua.LTable {
 	return t
 }
 
-// toLua makes a command's reply what a script gets.
+// toLua converts a command's reply to what a script gets.
 func toLua(l *lua.LState, reply any) lua.LValue {
 	switch r := reply.(type) {
 	case nil:

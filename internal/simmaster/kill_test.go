@@ -86,7 +86,7 @@ func TestNothingThatWaitedSurvivesAKill(t *testing.T) {
 		equal(t, "waiting", m.Waiting(), 5)
 		m.Kill()
 		equal(t, "waiting", m.Waiting(), 0)
-		m.Freeze() // of a killed master: nothing
+		m.Freeze() // does nothing to a killed master
 		if err := m.Restart(true); err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,8 @@ type Options struct {
 	// Now is the clock that the offset is added to. Default: time.Now. It is
 	// called for every command and must not block.
 	Now func() time.Time
-	// Rand is what run ids and histories are made of, 40 bytes a start and 20 a
-	// NewHistory; for runs that are to replay exactly. Default: crypto/rand.
+	// Rand is the source of run ids and histories: 40 bytes for each start, 20 for each
+	// NewHistory. It is for runs that must replay exactly. Default: crypto/rand.
 	Rand io.Reader
 }
 
@@ -46,8 +46,8 @@ type Master struct {
 	gate gate
 	wg   sync.WaitGroup // pumps and the accept loop
 
-	// life has one slot, held while the master is started, stopped or frozen.
-	// A channel and not a mutex, since stopping waits for goroutines.
+	// life has one slot, held while the master is started, stopped or frozen. It is a channel
+	// and not a mutex, because stopping waits for goroutines.
 	life      chan struct{}
 	closed    bool         // needs life
 	unreserve func() error // gives the port back; nil without Listen; needs life
@@ -55,7 +55,7 @@ type Master struct {
 	clock clock                // needs the gate's slot
 	redis *miniredis.Miniredis // needs the gate's slot to be used from outside of commands, and life to be replaced
 
-	mu       sync.Mutex // guards the fields below; a leaf, never held while waiting
+	mu       sync.Mutex // guards the fields below; locked last, never held while waiting
 	run      *run       // nil while killed or closed
 	listen   string     // the TCP address, kept for restarts; "" for none
 	sessions map[int64]*session
@@ -77,7 +77,7 @@ type run struct {
 	listener net.Listener // nil unless listening; guarded by Master.mu
 	accepted int64        // connections so far, which is also the last client id; guarded by Master.mu
 	executed int64        // commands so far; guarded by Master.mu
-	lua      *interpreter // of the gate's holder
+	lua      *interpreter // needs the gate's slot
 }
 
 var unnamed atomic.Int64
@@ -126,7 +126,7 @@ func (m *Master) start(keepData bool) error {
 		m.redis = miniredis.NewMiniRedis()
 		m.clock.adopt(m.redis)
 	}
-	// The one way to a server without a listener; the connection is of no use.
+	// The only way to a server without a listener. The connection is not used.
 	conn, err := m.redis.Dial()
 	if err != nil {
 		return fmt.Errorf("simmaster: starting miniredis: %w", err)
@@ -167,34 +167,32 @@ func (m *Master) stop() {
 	for _, s := range sessions {
 		s.abort()
 	}
-	m.gate.thaw() // a killed process is not stopped any more; nothing is executed: all sessions are dead
+	m.gate.thaw() // a killed process is not frozen; nothing is executed, because all sessions are dead
 	m.redis.Close()
 	m.wg.Wait()
 }
 
-// lock takes the life slot. It waits no longer than what holds it takes: a
-// start, a stop, or the command that is being executed.
+// lock takes the life slot. It waits at most for a start, a stop, or the command in execution.
 func (m *Master) lock()   { m.life <- struct{}{} }
 func (m *Master) unlock() { <-m.life }
 
-// Close stops the master, also a frozen one, and returns when its goroutines
-// have ended; that is as soon as the command being executed is finished. It is
-// idempotent. The data can still be inspected.
+// Close stops the master, also a frozen one, and returns when its goroutines have ended, which is as
+// soon as the command in execution is finished. It is idempotent. The data can still be inspected.
 func (m *Master) Close() {
 	m.lock()
 	defer m.unlock()
 	m.stop()
 	m.closed = true
 	if m.unreserve != nil {
-		_ = m.unreserve() // of closing a socket that nobody was connected to
+		_ = m.unreserve() // an error of closing a socket without connections does not matter
 		m.unreserve = nil
 	}
 }
 
-// Name is the in-memory address.
+// Name returns the in-memory address.
 func (m *Master) Name() string { return m.name }
 
-// RunID is the run_id of INFO: 40 hexadecimal digits, new at every start; ""
+// RunID returns the run_id of INFO: 40 hexadecimal digits, new at every start; ""
 // while the master is killed or closed.
 func (m *Master) RunID() string {
 	m.mu.Lock()
@@ -206,11 +204,10 @@ func (m *Master) RunID() string {
 }
 
 // NewHistory gives the running process another master_replid, and leaves its run_id,
-// connections and data as they are. A real master has another one after it was a
-// replica, and when it gets its first replica. The data of a stale replica can be
-// put in place beforehand: a resynchronisation is both. It takes effect between two
-// commands, on a frozen master too. The error is ErrKilled, ErrClosed or one of
-// Options.Rand.
+// connections and data as they are. A real master gets another one when it has been a
+// replica, and when it gets its first replica. To simulate a resynchronisation, put the data
+// of a stale replica in place first. NewHistory takes effect between two commands, on a
+// frozen master too. The error is ErrKilled, ErrClosed or one of Options.Rand.
 func (m *Master) NewHistory() error {
 	m.lock()
 	defer m.unlock()
@@ -235,7 +232,7 @@ func (m *Master) NewHistory() error {
 // Up reports whether the master runs; a frozen one does.
 func (m *Master) Up() bool { return m.RunID() != "" }
 
-// Connections is how many clients are connected.
+// Connections returns how many clients are connected.
 func (m *Master) Connections() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,8 +41,7 @@ type Conn struct {
 	linger0       atomic.Bool
 }
 
-// Pipe returns the two ends of a connection, each of whose directions holds buffer
-// bytes, at least 1.
+// Pipe returns the two ends of a connection. Each direction holds buffer bytes, at least 1.
 func Pipe(client, server Addr, buffer int) (*Conn, *Conn) {
 	up, down := &stream{room: buffer}, &stream{room: buffer}
 	end := func(in, out *stream, local, remote Addr) *Conn {
@@ -78,7 +77,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // Write blocks while the other end's buffer is full, until either end is closed
-// or the write deadline passes. n bytes were sent also when it fails.
+// or the write deadline passes. Also when it fails, n bytes were sent.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	if err := c.over(&c.writeBy); err != nil {
 		return 0, c.wrap("write", err)

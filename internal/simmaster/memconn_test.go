@@ -142,7 +142,7 @@ func TestCloseEndsTheReadAndTheWritesInProgress(t *testing.T) {
 		mustWrite(t, a, string(make([]byte, Buffer)))
 		errs := make(chan error, 3)
 		go func() { _, err := a.Read(make([]byte, 1)); errs <- err }()
-		for range 2 { // one waits for room, one for the other
+		for range 2 { // one waits for room, the other for the first
 			go func() { _, err := a.Write([]byte("x")); errs <- err }()
 		}
 		synctest.Wait()

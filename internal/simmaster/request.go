@@ -25,7 +25,7 @@ var errProtocol = errors.New("simmaster: malformed request")
 // through to miniredis, whose parser panics on an empty array and allocates
 // whatever a length claims. Inline requests, as typed into a terminal, are
 // rewritten as arrays; words are split at blanks, quotes are not interpreted.
-// For one goroutine.
+// Only one goroutine may use it.
 type requestReader struct {
 	in    *bufio.Reader
 	ready []byte // of the current request: what was not yet handed on

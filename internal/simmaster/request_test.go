@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// readAll is io.ReadAll that shows io.EOF.
+// readAll is io.ReadAll that returns io.EOF.
 func readAll(r io.Reader) (string, error) {
 	var b strings.Builder
 	buf := make([]byte, 7)
@@ -20,8 +20,8 @@ func readAll(r io.Reader) (string, error) {
 	}
 }
 
-// What is let through is a sequence of arrays of bulk strings, and reading it
-// again changes nothing.
+// FuzzRequests checks that only arrays of bulk strings are let through, and that reading them again
+// changes nothing.
 func FuzzRequests(f *testing.F) {
 	for _, s := range []string{"*1\r\n$4\r\nPING\r\n", "SET a b\r\n", "*0\r\n", "*1\r\n$-1\r\n", "$3\r\n", "*2\r\n$1\r\na\r\n"} {
 		f.Add(s)

@@ -7,10 +7,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// answerScore refuses a command on a sorted set as Redis does, where a score is NaN or
-// a LIMIT is not an integer, and reports whether it did. miniredis takes NaN for a
-// number, and "+500" for a LIMIT. It makes 0 of a score of -0 among args, as Redis does
-// in a set of up to 128.
+// answerScore refuses a command on a sorted set if a score is NaN or a LIMIT is not an integer, as
+// Redis does, and reports whether it did. miniredis accepts NaN, and "+500" for a LIMIT. In args
+// answerScore replaces a score of -0 by 0, as Redis does in a set of up to 128 members.
 func answerScore(p *server.Peer, cmd string, args []string) bool {
 	switch cmd {
 	case "ZADD":

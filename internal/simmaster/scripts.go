@@ -6,8 +6,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// answerEval executes EVAL and EVALSHA, and reports whether it did: it does not where the
-// arguments are wrong, of which miniredis says what Redis does.
+// answerEval executes EVAL and EVALSHA, and reports whether it did. If the arguments are wrong it does
+// not: miniredis answers those as Redis does.
 func (s *session) answerEval(p *server.Peer, cmd string, args []string) bool {
 	if len(args) < 2 {
 		return false
@@ -26,7 +26,7 @@ func (s *session) answerEval(p *server.Peer, cmd string, args []string) bool {
 	default:
 		scripts[shaOf(source)] = source // known from now on, also if it fails
 	}
-	if p.Ctx == nil { // of a connection's first command: miniredis has no state of it yet
+	if p.Ctx == nil { // a connection's first command: miniredis has no state for it yet
 		s.silently(p, "PING")
 	}
 	s.run.lua.run(p, source, args[2:2+keys], args[2+keys:])
@@ -67,7 +67,7 @@ func (s *session) answerScripts(p *server.Peer, args []string) bool {
 		}
 	case sub == "FLUSH":
 		clear(in.scripts)
-		return false // miniredis judges the arguments, and has none to forget
+		return false // miniredis checks the arguments, and has no scripts to flush
 	default:
 		return false
 	}

@@ -2,7 +2,7 @@ package simmaster
 
 import "testing"
 
-// A client tells by the first word what went wrong.
+// Clients use the first word of an error.
 func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
@@ -20,7 +20,7 @@ func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
 	}
 }
 
-// What miniredis takes, and Redis does not. Comparisons at random seldom meet it.
+// miniredis alone accepts these numbers. Random comparisons with Redis seldom use one.
 func TestNumbersAreReadAsInRedis(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)

@@ -12,8 +12,8 @@ import (
 // farewell bounds how long the last replies of a closing connection may take to be sent.
 const farewell = time.Second
 
-// session is one connection, between the client's net.Conn and miniredis, for
-// which it is itself the net.Conn.
+// session is one connection. It passes bytes between the client's net.Conn and miniredis, which uses
+// the session as its net.Conn.
 //
 // Replies go through a buffer and a goroutine of the session's own (pump): a
 // frozen master answers nothing, and a client that does not read would
@@ -31,11 +31,11 @@ type session struct {
 	out     []byte
 	closing bool
 	aborted bool
-	muted   bool // the client takes no more replies; what it had sent is executed all the same
+	muted   bool // the client takes no more replies; its commands are still executed
 
 	quiet atomic.Bool // what miniredis writes is dropped
 
-	// Of the goroutine that serves the connection alone:
+	// Only the goroutine that serves the connection uses these:
 	claimed bool // the peer that miniredis made for this session is known
 	inside  bool // a command of this session is being executed
 }
@@ -167,7 +167,7 @@ func (s *session) pump() {
 	}
 }
 
-// silently runs a command of this session whose reply nobody is to see.
+// silently runs a command of this session and drops its reply.
 func (s *session) silently(peer *server.Peer, command ...string) {
 	s.quiet.Store(true)
 	defer s.quiet.Store(false)
@@ -175,8 +175,7 @@ func (s *session) silently(peer *server.Peer, command ...string) {
 	peer.Flush()
 }
 
-// LocalAddr, RemoteAddr and the deadlines complete net.Conn; miniredis uses
-// none of them.
+// LocalAddr, RemoteAddr and the deadlines complete net.Conn; miniredis uses none of them.
 
 func (s *session) LocalAddr() net.Addr                { return s.raw.LocalAddr() }
 func (s *session) RemoteAddr() net.Addr               { return s.raw.RemoteAddr() }

@@ -1,4 +1,4 @@
-// Package testutil is what tests of many packages share. It imports nothing of ours, so that
+// Package testutil has what tests of many packages share. It imports nothing of ours, so that
 // every package's tests may use it; what needs embedded masters is in testutil/masters. Only
 // tests import them. Goroutines and LeakCheck find what outlives a test.
 package testutil
@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// Bound is how long Eventually waits. Whoever reaches it has met something that is broken,
-// not slow.
+// Bound is how long Eventually waits. A test that reaches it has found something broken, not slow.
 const Bound = time.Minute
 
-// Eventually waits for a condition, for Bound at the most: then the test ends, and says
-// what was waited for. It is not for bubbles, where synctest.Wait does better, and not for
-// what would come by itself within Bound, as the expiry of a key: that is for Within.
+// Eventually waits for a condition, for Bound at most. Then it ends the test and says what it waited
+// for. In bubbles synctest.Wait is better. For what would come by itself within Bound, such as the
+// expiry of a key, use Within.
 func Eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	Within(t, Bound, what, condition)
@@ -30,8 +29,8 @@ func Within(t testing.TB, bound time.Duration, what string, condition func() boo
 	}
 }
 
-// Await receives from a channel that must have something to give, or be closed, within
-// bound. In a bubble bound is virtual, and passes only when nothing else can happen before.
+// Await receives from a channel, which must have a value, or be closed, within bound. In a bubble
+// bound is virtual, and passes only when nothing else can happen before.
 func Await[T any](t testing.TB, bound time.Duration, what string, ch <-chan T) T {
 	t.Helper()
 	timer := time.NewTimer(bound)

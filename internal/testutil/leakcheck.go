@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Library are parts of the names of the functions that the library's goroutines
-// run.
+// Library are parts of the names of the functions that the library's goroutines run.
 var Library = []string{
 	"redquorum/redquorum/redlock.",
 	"redquorum/redquorum/pool.",
@@ -23,8 +22,8 @@ var Library = []string{
 	"redquorum/redquorum/internal/waitqueue.",
 }
 
-// Goroutines returns the stacks of the goroutines, but for the caller's, that
-// run one of the functions named by parts of their names.
+// Goroutines returns the stacks of the goroutines, except the caller's, that run a function whose
+// name contains one of frames.
 func Goroutines(frames ...string) []string {
 	buf := make([]byte, 1<<20)
 	n := runtime.Stack(buf, true)
@@ -38,9 +37,9 @@ func Goroutines(frames ...string) []string {
 	})
 }
 
-// RunClean runs tests and returns the code to exit with: they fail where a goroutine
-// outlives them that was not there before, unless they fuzz. It waits for those on
-// their way out, for bound at the most.
+// RunClean runs tests and returns the exit code. The tests fail if more goroutines run after them
+// than before, unless they fuzz. RunClean waits for goroutines that are about to end, for bound
+// at most.
 func RunClean(tests func() int, bound time.Duration) (code int) {
 	before := runtime.NumGoroutine()
 	code = tests()
@@ -56,8 +55,8 @@ func RunClean(tests func() int, bound time.Duration) (code int) {
 	return code
 }
 
-// SideBySide has n tests run at a time at the least, where these wait most of the time. The command line may
-// say otherwise.
+// SideBySide runs at least n parallel tests at a time, for tests that wait most of the time. The
+// flag -test.parallel overrides it.
 func SideBySide(n int) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && runtime.GOMAXPROCS(0) < n {
@@ -65,9 +64,9 @@ func SideBySide(n int) {
 	}
 }
 
-// LeakCheck tells, at the end of a run of tests, what outlived them: goroutines of the
-// library or of the frames named, and child processes. It waits for what is on
-// its way out, for bound at the most.
+// LeakCheck returns an error, at the end of a run of tests, if goroutines of the library or of
+// frames, or child processes, have outlived them. It waits for those that are about to end, for
+// bound at most.
 func LeakCheck(bound time.Duration, frames ...string) error {
 	frames = append(frames, Library...)
 	var err error

@@ -17,7 +17,7 @@ const (
 
 // New returns a token that no other attempt has had: "owner:client:random" or
 // "client:random". prefix is the result of Prefix. The client is an xid, so one client's
-// attempts can be told from those of others.
+// attempts can be distinguished from those of others.
 //
 // The random part is read from the kernel for every attempt (invariant S3), not from a
 // buffer. If a virtual machine is started twice from one snapshot, both have the same

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzOwner reads an owner's name from whatever stands in Redis.
+// FuzzOwner reads an owner's name from any value that may be in Redis.
 func FuzzOwner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		owner := Owner(token)

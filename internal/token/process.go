@@ -10,7 +10,7 @@ import (
 )
 
 // ProcessOwner returns a name for this process as the owner of locks: user@host/pid.
-// CheckOwner accepts it. It is "" where the host has no name.
+// CheckOwner accepts it. It is "" if the host has no name.
 var ProcessOwner = sync.OnceValue(func() string {
 	who, host := userAndHost()
 	if host == "" {

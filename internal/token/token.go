@@ -1,5 +1,5 @@
-// Package token makes and reads the tokens of this library: who made one, and how much of
-// it logs and errors show. A token is a capability: anybody who knows all of it can release
+// Package token makes and reads the tokens of this library. It says which owner and client made a
+// token, and how much of it logs and errors show. A token is a capability: anybody who knows all of it can release
 // the lock, or adopt it.
 package token
 
@@ -13,7 +13,7 @@ const Random = 32
 
 const (
 	shownRandom  = 4 // of the random part: to tell one client's holds apart
-	shownForeign = 8 // of another library's token, and a third of it at the most
+	shownForeign = 8 // of another library's token, at most a third of it
 )
 
 // Parse splits a token that this library has made: "owner:client:random", or

@@ -33,7 +33,7 @@ func TestTokensOfThisLibraryAreTakenApart(t *testing.T) {
 	}
 }
 
-// Nobody can make the whole of what is shown.
+// The part that is shown does not suffice to guess the whole token.
 func TestAShownTokenLeavesMostOfItOut(t *testing.T) {
 	for token, want := range map[string]string{
 		client + ":" + random:            client + ":0123…",

@@ -1,4 +1,4 @@
-// Package port keeps loopback ports for servers that come and go.
+// Package port reserves loopback ports for servers that stop and start again.
 package port
 
 import (
@@ -7,14 +7,13 @@ import (
 	"syscall"
 )
 
-// Reserve lets the kernel choose a free port of 127.0.0.1 and keeps it, by a socket that is bound
-// but never listens, until free is called.
+// Reserve lets the kernel choose a free port of 127.0.0.1 and keeps it until free is called, with a
+// socket that is bound but never listens.
 //
-// The socket is bound exclusively and only then marked SO_REUSEADDR. So no two
-// reservations coincide, also across processes; while the server is down, no other server and no outgoing connection
-// is given the port (clients that redial would reach a stranger, or themselves); and the server, which sets
-// SO_REUSEADDR as well, binds and listens beside it. Connecting to the port while
-// the server is down is refused as usual.
+// The socket is bound exclusively and only then marked SO_REUSEADDR. So no two reservations coincide,
+// also across processes. While the server is down, no other server and no outgoing connection gets
+// the port: clients that redial would reach a stranger, or themselves. The server sets SO_REUSEADDR
+// as well, so it can bind and listen. While it is down, connections to the port are refused.
 func Reserve() (port int, free func() error, err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -1,12 +1,12 @@
 //go:build !linux
 
-// Package port keeps loopback ports for servers that come and go.
+// Package port reserves loopback ports for servers that stop and start again.
 package port
 
 import "net"
 
-// Reserve finds a port of 127.0.0.1 that is free now. Other systems than Linux do not let a server
-// bind beside a socket that keeps the port for it, so that someone else may take it.
+// Reserve finds a port of 127.0.0.1 that is free now. Only Linux lets a server bind a port that another
+// socket keeps for it. So on other systems another process may take the port.
 func Reserve() (port int, free func() error, err error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

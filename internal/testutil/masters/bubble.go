@@ -1,5 +1,5 @@
-// Package masters is Redis masters as tests need them, and what tests ask and do to them
-// beside the library. Only tests import it.
+// Package masters has embedded Redis masters for tests, and the commands and faults that tests send
+// them without the library. Only tests import it.
 package masters
 
 import (
@@ -43,12 +43,12 @@ func InBubble(t *testing.T, n int, test func(t *testing.T, b *Bubble)) {
 	})
 }
 
-// AtEnd has f called when the test has returned and the masters still run, the last one
-// first. Unlike at t.Cleanup the test's context still lives.
+// AtEnd registers f to be called when the test has returned and the masters still run, the last f
+// first. Unlike with t.Cleanup, the test's context still lives then.
 func (b *Bubble) AtEnd(f func()) { b.atEnd = append(b.atEnd, f) }
 
-// Pipelines are connections to the masters, which are closed at the end. change, unless it
-// is nil, is called with the number and the configuration of each.
+// Pipelines returns connections to the masters, which are closed at the end. change, unless it is
+// nil, is called with the number and the configuration of each.
 func (b *Bubble) Pipelines(change func(i int, c *pipeline.Config)) (all []*pipeline.Pipeline) {
 	for i, m := range b.All {
 		c := pipeline.Config{Name: m.Name(), Network: "tcp", Addr: m.Addr(), Dialer: b.Dialer()}
@@ -77,7 +77,7 @@ func (b *Bubble) Freeze(which ...int) {
 	}
 }
 
-// Thaw lets masters go on, and everything happen that follows at once.
+// Thaw thaws masters, and waits for all that follows at once.
 func (b *Bubble) Thaw(which ...int) {
 	for _, i := range which {
 		b.All[i].Thaw()
@@ -85,7 +85,7 @@ func (b *Bubble) Thaw(which ...int) {
 	synctest.Wait()
 }
 
-// Restart starts masters anew, which run or were killed, with their data or without.
+// Restart restarts masters, running or killed, with their data or without.
 func (b *Bubble) Restart(keep bool, which ...int) {
 	b.T.Helper()
 	for _, i := range which {
@@ -106,7 +106,7 @@ func (b *Bubble) Command(i int, name string, args ...any) (any, error) {
 	return rc.Do(name, args...)
 }
 
-// Ask is Command where that must succeed.
+// Ask is Command that must succeed.
 func (b *Bubble) Ask(i int, command string, args ...any) any {
 	b.T.Helper()
 	reply, err := b.Command(i, command, args...)

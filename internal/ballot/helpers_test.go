@@ -35,7 +35,8 @@ func inFleet(t *testing.T, n int, test func(t *testing.T, f *fleet)) {
 	inFleetAt(t, n, nil, test)
 }
 
-// inFleetAt is inFleet with further addresses: the masters in also, counted from 0, are listed twice.
+// inFleetAt is inFleet with further addresses: the masters in also, counted from 0, are listed
+// twice.
 func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet)) {
 	t.Helper()
 	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {

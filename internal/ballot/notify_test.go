@@ -10,8 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// A caller that is woken by one of the last calls finds all other calls queued. Calls to masters that
-// are down complete inside Send, so their order shows.
+// A caller that is woken by one of the last calls finds all other calls queued. Calls to masters
+// that are down complete inside Send, so their order shows.
 func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
 	inFleet(t, 4, func(t *testing.T, f *fleet) {
 		f.kill(0, 1, 2, 3)

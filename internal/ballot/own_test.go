@@ -46,8 +46,8 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 	})
 }
 
-// An answer after which Question.Resend has sent the call again does not count: the master's part is
-// read once, from its last answer.
+// An answer after which Question.Resend has sent the call again does not count: the master's part
+// is read once, from its last answer.
 func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 	const source = "return redis.call('GET', KEYS[1])"
 	const unknown = "0123456789012345678901234567890123456789"

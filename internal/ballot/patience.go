@@ -6,11 +6,10 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A patience counts how long a round has waited for the masters, in steps. If a step lasts
-// longer than its timer was set for, this process was held up, not the masters: their answers
-// may lie unread in its sockets, or the question unwritten in its queues. So a step never
-// counts for more than its timer. A timer that came late does not end the wait, unless twice
-// the limit is over.
+// A patience counts how long a round has waited for the masters, in steps. If a step lasts longer
+// than its timer was set for, this process was held up, not the masters: their answers may lie
+// unread in its sockets, or the question unwritten in its queues. So a step never counts for more
+// than its timer. A timer that came late does not end the wait, unless twice the limit is over.
 type patience struct {
 	remaining time.Duration // of the limit
 	step      time.Duration // what the timer is set for

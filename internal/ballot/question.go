@@ -6,7 +6,8 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Question is what a round asks. The pipelines' goroutines call its methods, which must not block.
+// A Question is what a round asks. The pipelines' goroutines call its methods, which must not
+// block.
 type Question interface {
 	// Read says what a reply means, or the lack of one (Call.Err). It is called with the
 	// round locked, once for each master, and not after the deadline.
@@ -15,9 +16,8 @@ type Question interface {
 	// master has refused it together with others (Call.BatchRefused). It returns false if the
 	// reply is the master's answer.
 	Resend(c *pipeline.Call) bool
-	// Ended is called with no lock held when a master's part has ended, and also when its
-	// call has only failed for now (Answer.Delayed). It is called only for the masters in
-	// Request.Notify.
+	// Ended is called with no lock held when a master's part has ended, and also when its call has
+	// only failed for now (Answer.Delayed). It is called only for the masters in Request.Notify.
 	Ended(c *pipeline.Call)
 	// Free is called when no part of the round is in use any more: it may be used again at once.
 	Free()

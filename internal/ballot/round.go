@@ -33,7 +33,7 @@ type Rules struct {
 	Votes   bool           // only the answers of masters that may vote count
 	Needs   guard.Commands // with Votes: a master that refuses one of these commands may not vote
 	All     bool           // the last answer decides it, and the outcome is always Granted
-	Gone    bool           // no refusal is decided while more answers may show that the lock is gone
+	Gone    bool           // no failure is decided while more answers may show that the lock is gone
 	Persist bool           // it goes to every master, whatever the first answers are, also while the client closes
 }
 

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 )
 
-// Warnings returns a logger that passes warnings and errors to slog.Default(), if that accepts them.
-// It gets the default again for each record: a client in a package's variable is older than the
-// logger that main sets.
+// Warnings returns a logger that passes warnings and errors to slog.Default(), if that accepts
+// them. It gets the default again for each record: a client in a package's variable is older than
+// the logger that main sets.
 func Warnings() *slog.Logger {
 	return slog.New(warnings{func(h slog.Handler) slog.Handler { return h }})
 }

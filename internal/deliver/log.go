@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// logger is where log lines go. Its Enabled is code of users too, so a goroutine whose timing matters
-// does not call it.
+// logger is where log lines go. Its Enabled is code of users too, so a goroutine whose timing
+// matters does not call it.
 type logger struct{ to *slog.Logger }
 
 // New makes a Deliverer whose log lines go to a logger. Its goroutine starts with the first

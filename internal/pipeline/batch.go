@@ -21,7 +21,7 @@ import (
 //
 // The script replies with an array that has Ints numbers for each call; they become the
 // call's reply. Where Ints is 3, the first of a call's numbers may be -1. Then the call's
-// reply stands behind all numbers, in the order of such calls. If the script replies with
+// reply follows behind all numbers, in the order of such calls. If the script replies with
 // an error, it has done nothing, and Call.BatchRefused is set.
 type BatchScript struct {
 	SHA  string
@@ -48,7 +48,7 @@ func (s Piece) empty() bool { return s.From == s.To }
 
 func (c *Command) piece(s Piece) []byte { return c.Encoded[s.From:s.To] }
 
-// otherReply marks a call whose reply stands behind the numbers.
+// otherReply marks a call whose reply follows behind the numbers.
 const otherReply = -1
 
 // mostInBatch bounds the calls of a batch, and so how long it keeps a master busy:

@@ -37,9 +37,8 @@ func (c *Command) With(cmd string, encoded []byte) *Command {
 	}
 }
 
-// A Call is one command to one master, and its result. It belongs to the pipeline from
-// Enqueue until Owner.Complete. Until then others may read only the fields that do not
-// change.
+// A Call is one command to one master, and its result. It belongs to the pipeline from Enqueue
+// until Owner.Complete. Until then others may read only the fields that do not change.
 //
 // It is small: with thousands in flight, loading them from memory is much of their cost.
 type Call struct {
@@ -63,8 +62,8 @@ type Call struct {
 	ints   ThreeInts     // what Reply points to
 }
 
-// An Owner is notified of what happens to its calls. The pipeline's goroutines, or Enqueue itself, call
-// its methods, with no lock held. The methods must not block. They may enqueue.
+// An Owner is notified of what happens to its calls. The pipeline's goroutines, or Enqueue itself,
+// call its methods, with no lock held. The methods must not block. They may enqueue.
 type Owner interface {
 	// Abandoned reports whether nobody needs the call any more. It is called right before
 	// the call would be written. An abandoned call is not sent, and completes with

@@ -8,8 +8,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// testCheck makes a mark of the replies to its two commands. Texts that begin with the same byte are
-// the same to it.
+// testCheck makes a mark of the replies to its two commands. Texts that begin with the same byte
+// are the same to it.
 var testCheck = NewCheck([checkSize][]any{{"FIRST", 1}, {"SECOND", "marker"}}, func(replies [checkSize]any) (string, error) {
 	for _, reply := range replies {
 		if err, failed := reply.(redis.Error); failed {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// credentialsGrace is how long a dial waits for a credentials callback after its context has
-// ended.
+// credentialsGrace is how long a dial waits for a credentials callback after its context has ended.
 const credentialsGrace = 500 * time.Millisecond
 
 // A login is what AUTH sends.

@@ -53,8 +53,8 @@ func (d *dialer) connect(
 		if ctx.Err() != nil && !isConfig(err) {
 			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, d.cfg.DialTimeout)
 		}
-		// A Redis that expects TLS closes the connection when it gets plain commands. One that
-		// does not waits for the end of a command when it gets a TLS handshake. Neither says why.
+		// A Redis with TLS closes the connection when it gets plain commands. A Redis without TLS
+		// waits for the end of a command when it gets a TLS handshake. Neither sends an error.
 		switch silent := w.silent && !d.served.Load() && d.cfg.Network != "unix" && !isConfig(err); {
 		case silent && d.cfg.TLS == nil && errors.Is(err, ErrConnectionLost):
 			err = fmt.Errorf("%w, and it had said nothing: if it speaks TLS, use a rediss:// URL", err)
@@ -140,7 +140,7 @@ func (d *dialer) backoff(n int) time.Duration {
 	return pause/2 + d.jitter(pause/2)
 }
 
-// brief is how long a connection lives at most that a server ends as soon as it has it.
+// brief is the longest life of a connection that a server ends as soon as it has it.
 const brief = 100 * time.Millisecond
 
 // proved reports whether a connection has lasted longer than the pause that would follow n failures

@@ -118,8 +118,8 @@ func scanAll(f *framer, b []byte) error {
 	return nil
 }
 
-// scanEach scans byte by byte. It returns where replies ended, how many bytes were accepted, and the
-// error that ended the scan.
+// scanEach scans byte by byte. It returns where replies ended, how many bytes were accepted, and
+// the error that ended the scan.
 func scanEach(b []byte) (ends []int, accepted int, err error) {
 	var f framer
 	for i := range b {

@@ -163,7 +163,7 @@ func redacted(err error, secret string) error {
 // releases that were kept for it would be lost.
 func isLoading(err error) bool { return strings.HasPrefix(err.Error(), "LOADING") }
 
-// noRoom is how the reply of a master begins that has as many clients as it accepts.
+// noRoom begins the reply of a master that has reached its limit of clients.
 const noRoom = "ERR max number of clients"
 
 // shutsOut reports whether a reply means that no command will be served on this connection.

@@ -10,7 +10,8 @@ import (
 
 // Whatever a broken or hostile master sends costs one connection, and no more.
 
-// checkBreakage answers the command BREAK with bytes, and then closes the connection if hangUp is set.
+// checkBreakage answers the command BREAK with bytes, and then closes the connection if hangUp is
+// set.
 func checkBreakage(t *testing.T, bytes string, hangUp bool, want error) {
 	t.Helper()
 	s := newFakeServer(t)

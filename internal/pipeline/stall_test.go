@@ -42,8 +42,8 @@ func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testin
 	}
 }
 
-// The watch compares counters now and then. Whenever the last reply comes between two comparisons, a
-// stall is found no sooner than the limit after it.
+// The watch compares counters now and then. Whenever the last reply comes between two comparisons,
+// a stall is found no sooner than the limit after it.
 func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 	const limit = time.Second
 	for phase := time.Duration(0); phase < limit/2; phase += 13 * time.Millisecond {

@@ -14,8 +14,8 @@ func (deafListener) Subscribed()        {}
 func (deafListener) Unsubscribed(error) {}
 func (deafListener) Message(string)     {}
 
-// A subscription that is cut off after it has listened for a while is made again at once, each time.
-// It has received no message, but it is no failed dial.
+// A subscription that is cut off after it has listened for a while is made again at once, each
+// time. It has received no message, but it is no failed dial.
 func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)

@@ -22,9 +22,10 @@ type Watcher interface {
 	SilenceChanged()
 }
 
-// A HandshakeHook is a Watcher that sends calls with the handshake, before it is known which process
-// serves the connection. That saves a round trip. Only a connection without a known predecessor
-// carries them: on others nothing may go out before the previous one is killed (invariant S5).
+// A HandshakeHook is a Watcher that sends calls with the handshake, before it is known which
+// process serves the connection. That saves a round trip. Only a connection without a known
+// predecessor carries them: on others nothing may go out before the previous one is killed
+// (invariant S5).
 type HandshakeHook interface {
 	Watcher
 	// HandshakeCalls returns the calls that go out with the handshake. It must not block. The

@@ -10,7 +10,8 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Group is a client's masters and what its rooms share. Only the counts change once a room has it.
+// A Group is a client's masters and what its rooms share. Only the counts change once a room has
+// it.
 type Group struct {
 	Masters []*pipeline.Pipeline
 	Need    int         // masters that make a quorum
@@ -23,8 +24,8 @@ type Group struct {
 	Running   Count           // calls that wait for a decision, and attempts, which may still roll back
 }
 
-// Interrupted returns what has ended a call: its context's error, or the cause with which the client
-// closes; nil: nothing has.
+// Interrupted returns what has ended a call: its context's error, or the cause with which the
+// client closes; nil: nothing has.
 func Interrupted(ctx, closing context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

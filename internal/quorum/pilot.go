@@ -35,7 +35,7 @@ type Candidate interface {
 type Chooser struct {
 	masters []Candidate
 	mayVote func(master int) bool
-	since   time.Time // the start of the time of marks
+	since   time.Time // marks count time from this instant
 	names   []uint64  // hashes of the masters' names
 
 	unanswered []atomic.Int32         // questions that a master did not answer in time, and has not answered since

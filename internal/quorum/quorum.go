@@ -48,8 +48,8 @@ func (t *Tally) Outcome() Outcome {
 // Outstanding returns how many masters have not answered.
 func (t *Tally) Outstanding() int { return t.Total - t.OK - t.Refused - t.Failed }
 
-// Gone reports whether the refusals alone rule a quorum out. open: they do not yet, but may when the
-// outstanding answers have come.
+// Gone reports whether the refusals alone rule a quorum out. open: they do not yet, but may when
+// the outstanding answers have come.
 func (t *Tally) Gone() (gone, open bool) {
 	gone = t.Total-t.Refused < t.Need
 	return gone, !gone && t.Total-t.Refused-t.Outstanding() < t.Need

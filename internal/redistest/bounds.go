@@ -2,8 +2,8 @@ package redistest
 
 import "time"
 
-// These bound how long each call may wait. A loaded machine with two cores needs a fraction of each.
-// A call that reaches one has found a server that is broken, not slow.
+// These bound how long each call may wait. A loaded machine with two cores needs a fraction of
+// each. A call that reaches one has found a server that is broken, not slow.
 const (
 	startBound   = 10 * time.Second // from the start of the process until it answers
 	stopBound    = 5 * time.Second  // from SIGTERM until SIGKILL

@@ -43,8 +43,8 @@ func (s *Server) HoldClock(at time.Time) error {
 	return s.clock.set(0, at.UnixNano())
 }
 
-// ClockAvailable returns nil if servers with Config.MovableClock can be launched, else the reason. It
-// compiles the shim that they need, once a process, with the compiler that CC names, or cc. That
+// ClockAvailable returns nil if servers with Config.MovableClock can be launched, else the reason.
+// It compiles the shim that they need, once a process, with the compiler that CC names, or cc. That
 // takes at most a minute.
 func ClockAvailable() error {
 	_, err := compiledShim()
@@ -102,8 +102,8 @@ func (c *clock) env() []string {
 	return []string{"LD_PRELOAD=" + preload, "REDISTEST_CLOCK=" + c.files.file(pageFile)}
 }
 
-// loadedBy returns an error unless the process has loaded the shim. If the dynamic loader cannot load
-// it, that only writes a line to the log.
+// loadedBy returns an error unless the process has loaded the shim. If the dynamic loader cannot
+// load it, that only writes a line to the log.
 func (c *clock) loadedBy(pid int) error {
 	if c == nil {
 		return nil

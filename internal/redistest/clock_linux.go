@@ -51,8 +51,8 @@ func compileShim() (_ []byte, err error) {
 	return shim, nil
 }
 
-// mapPage makes a file of zeros and maps it. Writes to the file would also work, but the kernel does
-// not promise that eight bytes arrive together.
+// mapPage makes a file of zeros and maps it. Writes to the file would also work, but the kernel
+// does not promise that eight bytes arrive together.
 func mapPage(path string) (*clockPage, func() error, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -31,11 +31,10 @@ type Config struct {
 	// the password that URL carries, for Username, and ACL must have set it.
 	Password string
 
-	// ACL holds the lines of an ACL file, such as
-	// "user locker on >secret ~* +@all". The server gets one more user, with
-	// every permission and a random password, for Dial, Do and its own start.
-	// As in every ACL file, a default user that is not listed has no password
-	// and every permission; "user default off" disables it.
+	// ACL holds the lines of an ACL file, such as "user locker on >secret ~* +@all". The server
+	// gets one more user, with every permission and a random password, for Dial, Do and its own
+	// start. As in every ACL file, a default user that is not listed has no password and every
+	// permission; "user default off" disables it.
 	ACL []string
 
 	// Username is the user that URL names; only together with ACL and Password.

@@ -9,11 +9,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Dial opens a connection for inspection, over the unix socket if there is one.
-// It may do everything, whatever Config.ACL says. ctx bounds dialing, handshake
-// and AUTH, which together are also bounded by 3 s. A read on the connection waits
-// for at most 3 s, unless the command has a time-out of its own. The caller closes
-// the connection.
+// Dial opens a connection for inspection, over the unix socket if there is one. It may do
+// everything, whatever Config.ACL says. ctx bounds dialing, handshake and AUTH, which together are
+// also bounded by 3 s. A read on the connection waits for at most 3 s, unless the command has a
+// time-out of its own. The caller closes the connection.
 func (s *Server) Dial(ctx context.Context) (redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, doBound)
 	defer cancel()

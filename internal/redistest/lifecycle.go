@@ -40,8 +40,8 @@ func (s *Server) Freeze() error {
 	return s.wrap("freeze", p.freeze())
 }
 
-// Thaw resumes a frozen server with SIGCONT. Thawing a server that is not frozen does nothing. If the
-// server is down, the error is ErrNotRunning.
+// Thaw resumes a frozen server with SIGCONT. Thawing a server that is not frozen does nothing. If
+// the server is down, the error is ErrNotRunning.
 func (s *Server) Thaw() error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()

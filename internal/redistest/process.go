@@ -19,12 +19,11 @@ type process struct {
 
 // startProcess starts cmd. Its goroutine ends when the process does.
 //
-// On Linux the kernel kills the child when the *thread* that forked it exits. The Go
-// runtime ends threads as it likes, for example with a goroutine that ended while
-// locked to one. So the goroutine that forks stays on its thread until it has reaped
-// the child: the thread lives as long as the child. A single launcher thread for the whole
-// package would do as well, but nothing would end it. The price is one blocked thread a
-// server.
+// On Linux the kernel kills the child when the *thread* that forked it exits. The Go runtime ends
+// threads as it likes, for example with a goroutine that ended while locked to one. So the
+// goroutine that forks stays on its thread until it has reaped the child: the thread lives as long
+// as the child. A single launcher thread for the whole package would do as well, but nothing would
+// end it. The price is one blocked thread a server.
 func startProcess(cmd *exec.Cmd) (*process, error) {
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error)

@@ -74,8 +74,8 @@ func (p *Proxy) Retarget(target string) {
 	p.target = target
 }
 
-// CutReplies holds back what the server sends. On existing connections it still gets what is sent to
-// it. New connections do not reach it.
+// CutReplies holds back what the server sends. On existing connections it still gets what is sent
+// to it. New connections do not reach it.
 func (p *Proxy) CutReplies() { p.hold(replies) }
 
 // Cut holds back everything.
@@ -92,8 +92,8 @@ func (p *Proxy) hold(d direction) {
 	}
 }
 
-// HalfOpen makes the existing connections deliver nothing any more, either way, for good. New ones are
-// served.
+// HalfOpen makes the existing connections deliver nothing any more, either way, for good. New ones
+// are served.
 func (p *Proxy) HalfOpen() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,16 +108,16 @@ func (p *Proxy) Slow(by time.Duration) {
 	p.delay[requests] = by
 }
 
-// Delay delays everything from now on, by as much each way, like a long distance: bytes that are sent
-// together arrive together, and any number of messages is on its way.
+// Delay delays everything from now on, by as much each way, like a long distance: bytes that are
+// sent together arrive together, and any number of messages is on its way.
 func (p *Proxy) Delay(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = [2]time.Duration{by, by}
 }
 
-// Garble makes every connection, existing ones too, deliver a wrong reply after so many reads of right
-// ones, and then end. The wrong replies are used in turn. What the server sends behind one is
+// Garble makes every connection, existing ones too, deliver a wrong reply after so many reads of
+// right ones, and then end. The wrong replies are used in turn. What the server sends behind one is
 // dropped, because it would be taken for replies to other commands.
 func (p *Proxy) Garble(after int, replies ...string) {
 	p.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// RequireVariable is an environment variable. If it is 1, tests that would be skipped because there
-// is no redis-server fail.
+// RequireVariable is an environment variable. If it is 1, a missing redis-server fails tests
+// instead of skipping them.
 const RequireVariable = "REDQUORUM_REQUIRE_REDIS"
 
 // TB is what Start needs of a testing.TB.

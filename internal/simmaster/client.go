@@ -36,8 +36,8 @@ func (m *Master) answerClient(s *session, p *server.Peer, args []string) {
 	}
 }
 
-// answerKill answers CLIENT KILL ID n with the number of connections that it closes. It never closes
-// the caller's own. Commands that the victim has sent are not executed any more.
+// answerKill answers CLIENT KILL ID n with the number of connections that it closes. It never
+// closes the caller's own. Commands that the victim has sent are not executed any more.
 func (m *Master) answerKill(s *session, p *server.Peer, args []string) {
 	if !strings.EqualFold(args[0], "ID") {
 		p.WriteError("ERR CLIENT KILL " + strings.ToUpper(args[0]) + " is not simulated")

@@ -14,8 +14,9 @@ import (
 // expiry, so there a key lives longer by the step. Method turn makes up for that.
 //
 // In miniredis a key of 10 ms is gone once 10 ms have passed. In Redis it lives through the whole
-// millisecond in which it expires, with a PTTL of 0. So miniredis gets a time that is one nanosecond
-// further behind at every turn: a key that was set at an earlier turn still has a little time left.
+// millisecond in which it expires, with a PTTL of 0. So miniredis gets a time that is one
+// nanosecond further behind at every turn: a key that was set at an earlier turn still has a little
+// time left.
 type clock struct {
 	now    func() time.Time
 	offset time.Duration
@@ -62,8 +63,8 @@ func (c *clock) turn(redis *miniredis.Miniredis) {
 	c.turned = now
 }
 
-// setOffset moves the clock. Keys that are due after the move expire now: the active expiry of Redis
-// would soon find them.
+// setOffset moves the clock. Keys that are due after the move expire now: the active expiry of
+// Redis would soon find them.
 func (c *clock) setOffset(redis *miniredis.Miniredis, offset time.Duration) {
 	c.turn(redis)
 	redis.DB(0)

@@ -12,9 +12,8 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest/port"
 )
 
-// Dial opens an in-memory connection. It does not wait. A killed or closed
-// master refuses (ECONNREFUSED), a frozen one accepts. Dial fails if ctx has
-// already ended.
+// Dial opens an in-memory connection. It does not wait. A killed or closed master refuses
+// (ECONNREFUSED), a frozen one accepts. Dial fails if ctx has already ended.
 //
 // The connection buffers 256 KiB in each direction, has deadlines, and has
 // SetLinger as a TCP connection does: after SetLinger(0) Close resets it.
@@ -115,8 +114,8 @@ func (m *Master) accept(r *run, l net.Listener) {
 	}
 }
 
-// Addr returns the TCP address, host:port, also while the master is killed. Without Listen it returns
-// the in-memory address.
+// Addr returns the TCP address, host:port, also while the master is killed. Without Listen it
+// returns the in-memory address.
 func (m *Master) Addr() string {
 	if at := m.tcpAddr(); at != "" {
 		return at

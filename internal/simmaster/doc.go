@@ -1,6 +1,5 @@
-// Package simmaster owns the simulated Redis master: a master inside the process, with
-// faults. The demo, the tests of code that takes locks, and the simulation in virtual time
-// use it.
+// Package simmaster owns the simulated Redis master: a master inside the process, with faults. The
+// demo, the tests of code that takes locks, and the simulation in virtual time use it.
 //
 // A [Master] is miniredis (real Lua, real expiry semantics for the commands it knows), plus what
 // locks by quorum need and miniredis lacks. It has an identity (INFO, CLIENT ID,
@@ -9,21 +8,19 @@
 //
 // # Reaching it
 //
-// [Master.Listen] serves on a loopback TCP port. [Master.Dial] gives a connection in
-// memory, without a socket. A testing/synctest bubble needs that: create the master inside
-// the bubble, use only Dial there, and Close the master before the bubble ends. Both ways
-// work at the same time. A [Cluster] is several masters with a dialer that routes by
-// address.
+// [Master.Listen] serves on a loopback TCP port. [Master.Dial] gives a connection in memory,
+// without a socket. A testing/synctest bubble needs that: create the master inside the bubble, use
+// only Dial there, and Close the master before the bubble ends. Both ways work at the same time. A
+// [Cluster] is several masters with a dialer that routes by address.
 //
 // # Clock and expiry
 //
-// A master's clock is the host's wall clock (a bubble's virtual one inside a
-// bubble, or [Options].Now) plus an offset. TIME shows it to the microsecond. TTLs count
-// in whole milliseconds of it; as in Redis, a key expires only after its last millisecond
-// has passed. A clock set forward expires keys at once, and they stay gone when it is set
-// back. A clock set backward lengthens every TTL, because Redis stores the time of expiry
-// and not the time that is left. A script sees the time at which it started. Uptime in
-// INFO moves with the clock, as in Redis.
+// A master's clock is the host's wall clock (a bubble's virtual one inside a bubble, or
+// [Options].Now) plus an offset. TIME shows it to the microsecond. TTLs count in whole milliseconds
+// of it; as in Redis, a key expires only after its last millisecond has passed. A clock set forward
+// expires keys at once, and they stay gone when it is set back. A clock set backward lengthens
+// every TTL, because Redis stores the time of expiry and not the time that is left. A script sees
+// the time at which it started. Uptime in INFO moves with the clock, as in Redis.
 //
 // # One command at a time
 //

@@ -47,8 +47,8 @@ func (m *Master) answerExpiry(srv *server.Server, p *server.Peer, cmd string, ar
 	return true
 }
 
-// expiryOf finds the expiry among a command's arguments. i is -1 if there is none, or if the command
-// is malformed, which miniredis refuses.
+// expiryOf finds the expiry among a command's arguments. i is -1 if there is none, or if the
+// command is malformed, which miniredis refuses.
 func expiryOf(cmd string, args []string) (i int, unit time.Duration) {
 	switch cmd {
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":

@@ -36,11 +36,10 @@ func (m *Master) Restart(keepData bool) error {
 	return nil
 }
 
-// Freeze stops the master as SIGSTOP does: connections are accepted, bytes are
-// taken until buffers are full, but no command is executed and no reply is sent
-// until Thaw, not even for the rest of a batch. When Freeze returns, the
-// command that was being executed is finished; its reply may still get through.
-// Freezing a frozen, killed or closed master does nothing.
+// Freeze stops the master as SIGSTOP does: connections are accepted, bytes are taken until buffers
+// are full, but no command is executed and no reply is sent until Thaw, not even for the rest of a
+// batch. When Freeze returns, the command that was being executed is finished; its reply may still
+// get through. Freezing a frozen, killed or closed master does nothing.
 func (m *Master) Freeze() {
 	m.lock()
 	defer m.unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// TestMain fails the run when tests outside of bubbles leave goroutines behind. A bubble checks this
-// by itself.
+// TestMain fails the run when tests outside of bubbles leave goroutines behind. A bubble checks
+// this by itself.
 func TestMain(m *testing.M) {
 	os.Exit(testutil.RunClean(m.Run, 5*time.Second))
 }

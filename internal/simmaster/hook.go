@@ -8,14 +8,13 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// preHook sees every command before miniredis does, those of Lua scripts too, and reports whether it
-// has handled the command. It runs on the goroutine that serves the connection.
+// preHook sees every command before miniredis does, those of Lua scripts too, and reports whether
+// it has handled the command. It runs on the goroutine that serves the connection.
 //
-// A client's command arrives here twice: the first time the hook takes the
-// gate's slot, and executes the command by dispatching it once more, so that it
-// knows when it is finished; the second time (inside) it is answered here or
-// left to miniredis. A script's command arrives within that, with miniredis
-// locked, on a peer of its own: it must not wait for anything.
+// A client's command arrives here twice: the first time the hook takes the gate's slot, and
+// executes the command by dispatching it once more, so that it knows when it is finished; the
+// second time (inside) it is answered here or left to miniredis. A script's command arrives within
+// that, with miniredis locked, on a peer of its own: it must not wait for anything.
 func (m *Master) preHook(p *server.Peer, cmd string, args ...string) bool {
 	s := m.sessionOf(p)
 	if s == nil {

@@ -21,8 +21,8 @@ const policy = "noeviction"
 
 var infoSections = []string{"server", "clients", "memory", "persistence", "stats", "replication"}
 
-// info returns the text of INFO for the sections in args, as Redis does: all without arguments, none
-// for unknown names. It locks only Master.mu, because scripts call it.
+// info returns the text of INFO for the sections in args, as Redis does: all without arguments,
+// none for unknown names. It locks only Master.mu, because scripts call it.
 func (m *Master) info(r *run, args []string) string {
 	wanted := map[string]bool{}
 	for _, a := range args {

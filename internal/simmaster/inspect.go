@@ -49,9 +49,8 @@ func (m *Master) TTL(key string) (ttl time.Duration, ok bool) {
 	return ttl, ok
 }
 
-// Set stores a string over whatever key held, to expire after ttl, in whole
-// milliseconds; 0 for never. A ttl that is negative, or between 0 and 1 ms, is an
-// error.
+// Set stores a string over whatever key held, to expire after ttl, in whole milliseconds; 0 for
+// never. A ttl that is negative, or between 0 and 1 ms, is an error.
 func (m *Master) Set(key, value string, ttl time.Duration) error {
 	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
 		return fmt.Errorf("simmaster: setting %q: ttl %v, want 0 for none or at least 1ms", key, ttl)
@@ -72,10 +71,9 @@ func (m *Master) FlushAll() {
 	m.inspect(func() { m.redis.FlushAll() })
 }
 
-// Commands returns how many commands of clients were executed since New, also
-// those answered with an error, by name in upper case. Commands that scripts
-// call, and commands that still wait, are not counted. "SET XX" is a SET that sets no new
-// key, such as the guard's probe.
+// Commands returns how many commands of clients were executed since New, also those answered with
+// an error, by name in upper case. Commands that scripts call, and commands that still wait, are
+// not counted. "SET XX" is a SET that sets no new key, such as the guard's probe.
 func (m *Master) Commands() map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -132,7 +132,8 @@ func (in *interpreter) run(client *server.Peer, source string, keys, args []stri
 	writeLua(client, in.l.Get(-1))
 }
 
-// doesNotRun returns miniredis' error for a script that does not compile or fails. likeRedis reads it.
+// doesNotRun returns miniredis' error for a script that does not compile or fails. likeRedis reads
+// it.
 func doesNotRun(err error) string { return "ERR Error compiling script (new function): " + err.Error() }
 
 func (in *interpreter) list(texts []string) *lua.LTable {

@@ -176,8 +176,9 @@ func (m *Master) stop() {
 func (m *Master) lock()   { m.life <- struct{}{} }
 func (m *Master) unlock() { <-m.life }
 
-// Close stops the master, also a frozen one, and returns when its goroutines have ended, which is as
-// soon as the command in execution is finished. It is idempotent. The data can still be inspected.
+// Close stops the master, also a frozen one, and returns when its goroutines have ended, which is
+// as soon as the command in execution is finished. It is idempotent. The data can still be
+// inspected.
 func (m *Master) Close() {
 	m.lock()
 	defer m.unlock()

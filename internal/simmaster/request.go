@@ -21,11 +21,10 @@ const (
 // errProtocol ends a connection whose bytes are no request.
 var errProtocol = errors.New("simmaster: malformed request")
 
-// requestReader lets only well-formed, non-empty requests of bounded size
-// through to miniredis, whose parser panics on an empty array and allocates
-// whatever a length claims. Inline requests, as typed into a terminal, are
-// rewritten as arrays; words are split at blanks, quotes are not interpreted.
-// Only one goroutine may use it.
+// requestReader lets only well-formed, non-empty requests of bounded size through to miniredis,
+// whose parser panics on an empty array and allocates whatever a length claims. Inline requests, as
+// typed into a terminal, are rewritten as arrays; words are split at blanks, quotes are not
+// interpreted. Only one goroutine may use it.
 type requestReader struct {
 	in    *bufio.Reader
 	ready []byte // of the current request: what was not yet handed on

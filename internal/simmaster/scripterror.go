@@ -5,13 +5,13 @@ import (
 	"regexp"
 )
 
-// failedScript matches miniredis' answer for a script that failed while it ran: the prefix for scripts
-// that do not compile, the line, what went wrong, and Lua's stack.
+// failedScript matches miniredis' answer for a script that failed while it ran: the prefix for
+// scripts that do not compile, the line, what went wrong, and Lua's stack.
 var failedScript = regexp.MustCompile(
 	`^-ERR Error compiling script \(new function\): :(\d+): (?:([A-Z]{3,}) )?(.*?)(?: stack traceback:.*)?\r\n$`)
 
-// likeRedis gives a script's error the form that it has in Redis. Clients use its first word, which is
-// the code of the command that failed, or ERR if Lua failed.
+// likeRedis gives a script's error the form that it has in Redis. Clients use its first word, which
+// is the code of the command that failed, or ERR if Lua failed.
 func likeRedis(reply []byte) []byte {
 	m := failedScript.FindSubmatch(reply)
 	if m == nil {

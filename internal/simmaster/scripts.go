@@ -6,8 +6,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// answerEval executes EVAL and EVALSHA, and reports whether it did. If the arguments are wrong it does
-// not: miniredis answers those as Redis does.
+// answerEval executes EVAL and EVALSHA, and reports whether it did. If the arguments are wrong it
+// does not: miniredis answers those as Redis does.
 func (s *session) answerEval(p *server.Peer, cmd string, args []string) bool {
 	if len(args) < 2 {
 		return false

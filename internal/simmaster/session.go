@@ -12,8 +12,8 @@ import (
 // farewell bounds how long the last replies of a closing connection may take to be sent.
 const farewell = time.Second
 
-// session is one connection. It passes bytes between the client's net.Conn and miniredis, which uses
-// the session as its net.Conn.
+// session is one connection. It passes bytes between the client's net.Conn and miniredis, which
+// uses the session as its net.Conn.
 //
 // Replies go through a buffer and a goroutine of the session's own (pump): a
 // frozen master answers nothing, and a client that does not read would

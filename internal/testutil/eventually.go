@@ -11,9 +11,9 @@ import (
 // Bound is how long Eventually waits. A test that reaches it has found something broken, not slow.
 const Bound = time.Minute
 
-// Eventually waits for a condition, for Bound at most. Then it ends the test and says what it waited
-// for. In bubbles synctest.Wait is better. For what would come by itself within Bound, such as the
-// expiry of a key, use Within.
+// Eventually waits for a condition, for Bound at most. Then it ends the test and says what it
+// waited for. In bubbles synctest.Wait is better. For what would come by itself within Bound, such
+// as the expiry of a key, use Within.
 func Eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	Within(t, Bound, what, condition)

@@ -19,9 +19,8 @@ const (
 // "client:random". prefix is the result of Prefix. The client is an xid, so one client's
 // attempts can be distinguished from those of others.
 //
-// The random part is read from the kernel for every attempt (invariant S3), not from a
-// buffer. If a virtual machine is started twice from one snapshot, both have the same
-// buffer.
+// The random part is read from the kernel for every attempt (invariant S3), not from a buffer. If a
+// virtual machine is started twice from one snapshot, both have the same buffer.
 func New(random *chance.Source, prefix string) string {
 	var mark [Random / 2]byte
 	random.Read("token", mark[:])

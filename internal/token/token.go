@@ -1,6 +1,6 @@
 // Package token makes and reads the tokens of this library. It says which owner and client made a
-// token, and how much of it logs and errors show. A token is a capability: anybody who knows all of it can release
-// the lock, or adopt it.
+// token, and how much of it logs and errors show. A token is a capability: anybody who knows all of
+// it can release the lock, or adopt it.
 package token
 
 import (

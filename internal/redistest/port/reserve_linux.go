@@ -10,10 +10,11 @@ import (
 // Reserve lets the kernel choose a free port of 127.0.0.1 and keeps it until free is called, with a
 // socket that is bound but never listens.
 //
-// The socket is bound exclusively and only then marked SO_REUSEADDR. So no two reservations coincide,
-// also across processes. While the server is down, no other server and no outgoing connection gets
-// the port: clients that redial would reach a stranger, or themselves. The server sets SO_REUSEADDR
-// as well, so it can bind and listen. While it is down, connections to the port are refused.
+// The socket is bound exclusively and only then marked SO_REUSEADDR. So no two reservations
+// coincide, also across processes. While the server is down, no other server and no outgoing
+// connection gets the port: clients that redial would reach a stranger, or themselves. The server
+// sets SO_REUSEADDR as well, so it can bind and listen. While it is down, connections to the port
+// are refused.
 func Reserve() (port int, free func() error, err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// AccessFlags are how masters are reached that somebody else runs.
+// AccessFlags are the flags for access to masters that somebody else runs: ACL user, password, TLS.
 type AccessFlags struct {
 	User          string // of the ACL
 	passwordFile  string
@@ -38,7 +38,7 @@ func (f *AccessFlags) Register(cmd *cobra.Command) {
 	}
 }
 
-// Pool is what the flags mean to the connections.
+// Pool returns the flags as options for the connections.
 func (f *AccessFlags) Pool(ctx context.Context) ([]pool.Option, error) {
 	var opts []pool.Option
 	switch {
@@ -67,7 +67,7 @@ func (f *AccessFlags) Pool(ctx context.Context) ([]pool.Option, error) {
 	return opts, err
 }
 
-// maxPassword is far above any password; what is longer is another file.
+// maxPassword, in bytes, is far above any password: a longer file is not a password file.
 const maxPassword = 4096
 
 // readPassword reads a file of one line. Its errors do not repeat the line.
@@ -87,8 +87,8 @@ func readPassword(ctx context.Context, name string) (string, error) {
 	return password, nil
 }
 
-// OpenToAll are the files with a password that every user of this machine may read: of
-// the flag, and of the configuration.
+// OpenToAll returns the files with a password that every user of this machine may read: the
+// file of --password-file, and the configuration file if its URLs have a password.
 func (f *AccessFlags) OpenToAll(ctx context.Context, config string) (names []string) {
 	if isOpenToAll(f.passwordFile) {
 		names = append(names, f.passwordFile)
@@ -105,7 +105,7 @@ func (f *AccessFlags) OpenToAll(ctx context.Context, config string) (names []str
 	return names
 }
 
-// isOpenToAll reports whether a file, and each directory above it, gives way to everybody.
+// isOpenToAll reports whether everybody may read a file: mode o+r, and o+x on each directory above it.
 func isOpenToAll(name string) bool {
 	name, err := filepath.Abs(name)
 	info, statErr := os.Stat(name)
@@ -121,8 +121,8 @@ func isOpenToAll(name string) bool {
 	return open
 }
 
-// TLSConfig is what the flags mean to TLS; nil: nothing. It reads its files again at each handshake: certificates
-// are replaced while commands run.
+// TLSConfig returns the TLS configuration that the flags ask for; nil: none. It reads its files
+// again at each handshake, because certificates are replaced while commands run.
 func (f *AccessFlags) TLSConfig() (*tls.Config, error) {
 	if f.ca == "" && f.cert == "" && f.key == "" {
 		return nil, nil
@@ -168,7 +168,7 @@ func readAuthorities(name string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// verify is what package tls does with a server's certificates.
+// verify checks a server's certificates in the same way as package tls.
 func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	between := x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {
@@ -185,19 +185,18 @@ func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	return nil
 }
 
-// ConnectBound is how long masters have to accept a connection, TLS and AUTH
-// included, before they are asked: nobody waits for two seconds without a word.
+// ConnectBound is how long a master may take to accept a connection, TLS and AUTH included.
+// It is below two seconds: a command prints something within that time.
 const ConnectBound = 1500 * time.Millisecond
 
-// optionFlags are the flags behind the library's options.
+// optionFlags replaces the names of the library's options by those of the flags.
 var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
 	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ",
 )
 
-// InFlags is an error of the library about its arguments, in the words of the
-// command.
+// InFlags turns an error of the library about its arguments into a usage error about the flags.
 func InFlags(err error) error {
 	text := err.Error()
 	for _, room := range []string{"redlock: ", "pool: ", "lock: "} {

@@ -1,5 +1,5 @@
-// Package app is what the commands have in common: how they are run and end, flags, the configuration file,
-// which masters there are and how they are reached.
+// Package app holds what all commands share: how they run and end, flags, the configuration file,
+// the masters and the access to them.
 package app
 
 import (
@@ -22,9 +22,9 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// Run is a program, from the arguments to the exit code. newRoot makes its commands.
+// Run runs a program, from the arguments to the exit code. newRoot makes its commands.
 func Run(newRoot func(*App) *cobra.Command, args []string) int {
-	// The commands say in their own words what happens to masters and locks.
+	// The commands report on masters and locks themselves: the library's log would repeat it.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -41,10 +41,10 @@ func Run(newRoot func(*App) *cobra.Command, args []string) int {
 	if a.outErr != nil {
 		err = a.outErr
 	}
-	gone := errors.Is(err, syscall.EPIPE) // whoever read, and needs no telling
+	gone := errors.Is(err, syscall.EPIPE) // the reader has closed the pipe, and needs no message
 	if err != nil && err.Error() != "" && !gone {
 		if errors.As(err, new(*SignalError)) && term.IsTerminal(os.Stderr) {
-			fmt.Fprintln(a.Err) // after the ^C that the terminal shows
+			fmt.Fprintln(a.Err) // ends the line with the ^C that the terminal shows
 		}
 		a.Say(err.Error())
 	}
@@ -54,19 +54,19 @@ func Run(newRoot func(*App) *cobra.Command, args []string) int {
 	return ExitCode(err)
 }
 
-// An App is the world around the commands.
+// An App holds what the commands use of their process: streams, environment, signals.
 type App struct {
 	Name    string // of the program
 	In, Out *os.File
 	Err     io.Writer
 	Env     func(string) string
-	Skip    chan struct{} // Ctrl-C, while somebody waits for a person
-	Skips   atomic.Bool   // somebody may
+	Skip    chan struct{} // gets a value for each Ctrl-C while a command waits for a person
+	Skips   atomic.Bool   // whether Ctrl-C may end such a wait
 
-	outErr error // of what cobra prints, which could not be written
+	outErr error // the error of writing what cobra prints
 }
 
-// Say prints a message of the program on the standard error. At a terminal no word of it is broken.
+// Say prints a message of the program on the standard error. On a terminal it breaks lines between words.
 func (a *App) Say(message string) {
 	var b bytes.Buffer
 	term.LayoutFor(os.Stderr).Text(&b, "", 0, a.Name+": "+term.Clean(message))
@@ -77,25 +77,24 @@ func (a *App) Say(message string) {
 // second that a new fleet of one master waits before it is declared.
 const Quiet = ConnectBound
 
-// Write is for what cobra prints: help, versions, completions.
+// Write writes what cobra prints: help, versions, completions.
 func (a *App) Write(p []byte) (int, error) {
 	n, err := a.Out.Write(p)
 	if err != nil {
-		a.outErr = &OutputError{err} // cobra loses it, or what it is of
+		a.outErr = &OutputError{err} // cobra drops the error or its type
 	}
 	return n, err
 }
 
-// A SignalError is why the commands' context ended.
+// A SignalError is the cause of the commands' context when a signal ended it.
 type SignalError struct{ Signal syscall.Signal }
 
 func (e *SignalError) Error() string { return "ended by " + job.NameOf(e.Signal) }
 
-// watchSignals ends the commands' context at the first signal that asks for it, but
-// for a SIGINT that skips something. The second one ends the process at once, as
-// if nobody listened. SIGPIPE and SIGXFSZ are taken so that a write to a closed
-// pipe, or to a file that may not grow, is an error, after which everything is
-// cleaned up, and not the end.
+// watchSignals ends the commands' context at the first signal of job.Ending, except a SIGINT
+// that skips a wait. The second signal has its default effect: it ends the process at once.
+// watchSignals also catches SIGPIPE and SIGXFSZ. Then a write to a closed pipe, or to a file
+// that may not grow, returns an error and the command can clean up.
 func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 	signals := early.Signals
 	job.Listen(signals, job.Ending...)
@@ -112,7 +111,7 @@ func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 				if s == syscall.SIGINT && a.Skips.Load() && a.skipped() {
 					continue
 				}
-				cancel(&SignalError{s.(syscall.Signal)}) // before Stop, which may take its time
+				cancel(&SignalError{s.(syscall.Signal)}) // before Stop, which may be slow
 				signal.Stop(signals)
 			}
 		}
@@ -127,7 +126,7 @@ func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 // skipBound is how long skipped waits for a receiver.
 const skipBound = 50 * time.Millisecond
 
-// skipped tells whoever waits for a person to go on; false: nobody does.
+// skipped ends a command's wait for a person; false: no command waits.
 func (a *App) skipped() bool {
 	t := time.NewTimer(skipBound)
 	defer t.Stop()

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configured are the flags that a configuration file may give.
+// configured are the flags that a configuration file may set.
 var configured = []string{
 	"masters", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl", "client-skew",
 }
 
-// maxConfig is far above any configuration; what is longer is another file.
+// maxConfig is far above any configuration: a longer file is not one.
 const maxConfig = 64 << 10 // bytes
 
-// likeName is what an unknown name may be that is repeated: the line may be a secret, with "=" at its end.
+// likeName matches the unknown names that an error may repeat: other lines may be secrets that end with "=".
 var likeName = regexp.MustCompile(`^[a-z][a-z-]{0,19}$`)
 
 // A setting is a line of a configuration file.
@@ -31,12 +31,12 @@ type setting struct {
 	name, value string
 }
 
-// ApplyConfig gives the command what the configuration file says, where neither a flag nor the
-// environment does. What the command has no flag for is passed over.
+// ApplyConfig sets the command's flags from the configuration file, except what a flag or the
+// environment sets. It skips settings for which the command has no flag.
 func ApplyConfig(cmd *cobra.Command, a *App, file string) error {
 	origin := "--config"
 	switch {
-	case cmd.Flags().Lookup("config") == nil: // it heeds none, as the completion
+	case cmd.Flags().Lookup("config") == nil: // the command reads no configuration, such as completion
 		return nil
 	case !cmd.Flags().Changed("config"):
 		if origin, file = ConfigVariable, a.Env(ConfigVariable); file == "" {
@@ -57,7 +57,7 @@ func ApplyConfig(cmd *cobra.Command, a *App, file string) error {
 		case elsewhere && s.name == "masters":
 		default:
 			if err := cmd.Flags().Set(s.name, s.value); err != nil {
-				err = flag.Value.Set(s.value) // which says it in fewer words
+				err = flag.Value.Set(s.value) // its error is shorter than that of pflag
 				return Usagef("%s %s: line %d: %s %q: %w", origin, file, s.line, s.name, s.value, err)
 			}
 		}
@@ -65,8 +65,8 @@ func ApplyConfig(cmd *cobra.Command, a *App, file string) error {
 	return nil
 }
 
-// ReadConfig reads lines such as "masters = redis://a,redis://b". Its errors do repeat the name on a line at
-// the most: what is behind it may be a password.
+// ReadConfig reads lines such as "masters = redis://a,redis://b". Its errors repeat at most the name
+// on a line: the value may be a password.
 func ReadConfig(ctx context.Context, name string) (settings []setting, err error) {
 	content, err := readFile(ctx, name, maxConfig+1)
 	switch {
@@ -76,7 +76,7 @@ func ReadConfig(ctx context.Context, name string) (settings []setting, err error
 		return nil, fmt.Errorf("longer than %d bytes: that is no configuration", maxConfig)
 	}
 	n := 0
-	lines := strings.Lines(strings.TrimPrefix(string(content), "\ufeff")) // a file of Windows begins with that
+	lines := strings.Lines(strings.TrimPrefix(string(content), "\ufeff")) // files from Windows may begin with a byte order mark
 	for text := range lines {
 		n++
 		text = strings.TrimSpace(text)
@@ -106,8 +106,8 @@ func ReadConfig(ctx context.Context, name string) (settings []setting, err error
 	return settings, nil
 }
 
-// unquoted is a value as a shell would have it: without its quotes, and without a comment
-// behind it. false: a quote is not closed.
+// unquoted returns a value as a shell would read it: without its quotes, and without a comment
+// behind it; false: a quote is not closed.
 func unquoted(value string) (string, bool) {
 	value = strings.TrimSpace(value)
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
@@ -122,10 +122,10 @@ func unquoted(value string) (string, bool) {
 	return value, true
 }
 
-// readFile reads a file, or as much as the limit of what is longer. Nobody may be writing to a pipe: ctx ends that.
+// readFile reads at most limit bytes of a file. A pipe to which nobody writes blocks it until ctx ends.
 func readFile(ctx context.Context, name string, limit int64) (content []byte, err error) {
 	done := make(chan struct{})
-	go func() { // ends with the process where nobody writes: such a read cannot be ended
+	go func() { // lasts as long as the process if nobody writes: such a read cannot be canceled
 		defer close(done)
 		var file *os.File
 		if file, err = os.Open(name); err == nil {

@@ -20,10 +20,10 @@ func (a *App) Live() bool { return term.IsTerminal(a.Out) && a.Env("TERM") != "d
 // Coloured reports whether a terminal may have colours.
 func (a *App) Coloured() bool { return a.Env("NO_COLOR") == "" }
 
-// AsksPerson reports whether somebody sits there who can confirm what is asked.
+// AsksPerson reports whether a person at a terminal can confirm a question.
 func (a *App) AsksPerson() bool { return term.IsTerminal(a.In) && term.IsTerminal(os.Stderr) }
 
-// Emit prints a text whole.
+// Emit prints a text in one write.
 func Emit(out io.Writer, text *bytes.Buffer) error {
 	if _, err := out.Write(text.Bytes()); err != nil {
 		return &OutputError{err}
@@ -40,8 +40,8 @@ func WriteJSON(out io.Writer, v any) error {
 	return Emit(out, bytes.NewBuffer(text))
 }
 
-// Report prints the document of a run, which has its error, and gives what remains of that:
-// the exit code.
+// Report prints the document of a run, which contains err, and returns an error without a text
+// that has err's exit code.
 func Report(out io.Writer, v any, err error) error {
 	if writeErr := WriteJSON(out, v); writeErr != nil || err == nil {
 		return writeErr
@@ -49,8 +49,8 @@ func Report(out io.Writer, v any, err error) error {
 	return Silently(err)
 }
 
-// Confirm asks whoever sits at the terminal, after telling what is going to be done, each thing on lines of its own.
-// The error of a no tells what becomes of that.
+// Confirm prints what will be done, each text on its own lines, and asks the person at the terminal to type yes.
+// After any other answer its error contains no, which says what happens instead.
 func Confirm(ctx context.Context, a *App, no string, told ...string) error {
 	var b bytes.Buffer
 	for _, text := range told {
@@ -61,7 +61,7 @@ func Confirm(ctx context.Context, a *App, no string, told ...string) error {
 		return err
 	}
 	answer := make(chan string, 1)
-	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended
+	go func() { // lasts as long as the process if nobody types: a read of the terminal cannot be canceled
 		line, _ := bufio.NewReader(a.In).ReadString('\n')
 		answer <- strings.TrimSpace(line)
 	}()
@@ -90,8 +90,8 @@ func RegisterWatch(cmd *cobra.Command, p *time.Duration) {
 	watch.DefValue = ""
 }
 
-// CheckWatch refuses a pause between looks that was taken for a key: the flag has
-// its value behind "=" alone. A key of that form goes behind --.
+// CheckWatch rejects "--watch 2s", where 2s becomes a key: the flag takes its value only
+// after "=". A key that looks like a duration has to follow --.
 func CheckWatch(cmd *cobra.Command, every time.Duration, what string, keys []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		keys = keys[:dash]
@@ -105,20 +105,20 @@ func CheckWatch(cmd *cobra.Command, every time.Duration, what string, keys []str
 	return nil
 }
 
-// Looks prints looks that follow each other.
+// Looks prints one look after another.
 type Looks struct {
 	Out     io.Writer
 	JSON    bool
-	Clear   bool // the screen, before each look
+	Clear   bool // clear the screen before each look
 	printed bool
 }
 
-// NewLooks is for a command that looks once, or again and again where every > 0.
+// NewLooks returns the Looks of a command that looks once, or repeatedly where every > 0.
 func NewLooks(a *App, shared *SharedFlags, every time.Duration) Looks {
 	return Looks{Out: a.Out, JSON: shared.JSON, Clear: every > 0 && !shared.JSON && a.Live()}
 }
 
-// Print prints one look whole: the document in JSON, or what people read.
+// Print prints one look in one write: the document as JSON, or the text for people.
 func (l *Looks) Print(document any, text *bytes.Buffer) error {
 	var b bytes.Buffer
 	switch {
@@ -141,8 +141,7 @@ func (l *Looks) Print(document any, text *bytes.Buffer) error {
 	return Emit(l.Out, &b)
 }
 
-// Watching looks once or (every > 0) until ctx ends. Of one look the code is the
-// exit code.
+// Watching looks once, or until ctx ends where every > 0. The code of a single look is the exit code.
 func Watching(ctx context.Context, every time.Duration, look func() (code int, err error)) error {
 	for {
 		code, err := look()

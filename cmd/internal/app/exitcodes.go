@@ -17,7 +17,7 @@ const (
 	ExitUsage    = 64 // unknown flag, bad value, bad list of masters
 	ExitNoQuorum = 69 // too few masters can be reached
 	ExitSoftware = 70 // anything that should not happen; exec: a key that nobody will release
-	ExitOS       = 71 // a process or a port could not be had
+	ExitOS       = 71 // the system refused a process or a port
 	ExitOutput   = 74 // the output could not be written
 	ExitLost     = 74 // exec, which has no output: the lock was lost
 	ExitBusy     = 75 // somebody else holds the lock
@@ -27,10 +27,10 @@ const (
 	exitSignal    = 128
 )
 
-// OutcomeNoQuorum is, in the documents of several commands, that too few masters answered.
+// OutcomeNoQuorum is the outcome in the documents of several commands when too few masters answered.
 const OutcomeNoQuorum = "no-quorum"
 
-// A UsageError is what only other arguments mend.
+// A UsageError is a mistake in the arguments: only other arguments help.
 type UsageError struct{ Err error }
 
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
@@ -44,12 +44,11 @@ type OutputError struct{ Err error }
 func (e *OutputError) Error() string { return "writing the output: " + e.Err.Error() }
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// A CodeError ends the process with a code of its own. Without err there is
-// nothing to be said about it.
+// A CodeError ends the process with its code. Without err, no message is printed.
 type CodeError struct {
 	Code   int
-	Signal syscall.Signal // that ends the process, so that a shell ends its script, too; 0: none
-	Group  bool           // it is for all of the process group
+	Signal syscall.Signal // ends the process, so that a shell ends its script, too; 0: none
+	Group  bool           // the signal goes to the whole process group
 	err    error
 }
 
@@ -62,7 +61,7 @@ func (e *CodeError) Error() string {
 
 func (e *CodeError) Unwrap() error { return e.err }
 
-// ExitCode is the process's answer to how a command ended.
+// ExitCode returns the exit code for the error with which a command ended.
 func ExitCode(err error) int {
 	var withCode *CodeError
 	var bySignal *SignalError
@@ -82,16 +81,16 @@ func ExitCode(err error) int {
 	}
 }
 
-// EndsWith is an error after which the process ends with this code.
+// EndsWith returns err with the exit code of the process.
 func EndsWith(code int, err error) error { return &CodeError{Code: code, err: err} }
 
-// Silently is what remains of an error that has been told: how the process ends.
+// Silently returns the exit code and the signal of an error that was reported, without its text.
 func Silently(err error) error {
 	signal, group := signalOf(err)
 	return &CodeError{Code: ExitCode(err), Signal: signal, Group: group}
 }
 
-// signalOf is the signal by which the process is to end.
+// signalOf returns the signal that has to end the process, and whether it goes to the process group.
 func signalOf(err error) (s syscall.Signal, group bool) {
 	if code, ok := errors.AsType[*CodeError](err); ok {
 		return code.Signal, code.Group
@@ -102,8 +101,7 @@ func signalOf(err error) (s syscall.Signal, group bool) {
 	return 0, false
 }
 
-// InspectionError is what the command says of an inspection that failed: a bad
-// key is the caller's mistake.
+// InspectionError returns the command's error for an inspection that failed. A bad key is a usage error.
 func InspectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, redlock.ErrClosed) {
 		return err

@@ -19,21 +19,21 @@ import (
 // minTTL is the shortest TTL of a lock.
 const minTTL = 20 * time.Millisecond
 
-// How long a command may wait: at least as long as one attempt takes.
+// The range of how long a command may wait. The minimum leaves time for one attempt.
 const (
 	MinWait = 100 * time.Millisecond
 	MaxWait = 30 * 24 * time.Hour
 )
 
-// MastersVariable names the masters where --masters does not.
+// MastersVariable is the environment variable with the masters, for when --masters is not given.
 const MastersVariable = "REDLOCK_MASTERS"
 
-// ConfigVariable names the configuration file where --config does not.
+// ConfigVariable is the environment variable with the configuration file, for when --config is not given.
 const ConfigVariable = "REDLOCK_CONFIG"
 
-// SharedFlags are those that mean the same to every command.
+// SharedFlags are the flags that mean the same to every command.
 type SharedFlags struct {
-	Masters []string // each time that the flag was given
+	Masters []string // one value for each time that the flag was given
 	Config  string
 	MaxTTL  time.Duration // 0: not given
 	Skew    time.Duration // of clients' clocks
@@ -43,7 +43,7 @@ type SharedFlags struct {
 // SharedNames are the names of the shared flags.
 var SharedNames = []string{"masters", "config", "max-ttl", "client-skew", "json"}
 
-// Register adds to a command those of the shared flags that it heeds.
+// Register adds the named shared flags to a command.
 func (f *SharedFlags) Register(cmd *cobra.Command, names ...string) {
 	flags := cmd.Flags()
 	for _, name := range names {
@@ -73,7 +73,7 @@ func (f *SharedFlags) Register(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// A typed is the value of a flag: a variable, and how text becomes a value of it.
+// A typed is the value of a flag: a variable, and the parser of its text.
 type typed[T any] struct {
 	p     *T
 	kind  string // what the help calls it
@@ -102,7 +102,7 @@ func NumberFlag(p *int, low, high int) *typed[int] {
 	}}
 }
 
-// parseDuration reads 500ms, 2s and 1h; a number alone is seconds, as flock has it.
+// parseDuration reads 500ms, 2s and 1h; a number alone is seconds, as in flock.
 func parseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(n) < maxWaitSeconds {
 		return time.Duration(n * float64(time.Second)), nil
@@ -110,7 +110,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// maxWaitSeconds is beyond all that any flag takes.
+// maxWaitSeconds is above the maximum of every flag, and small enough not to overflow a duration.
 const maxWaitSeconds = 1e9
 
 // RangeFlag is a duration in a range.
@@ -124,7 +124,7 @@ func RangeFlag(p *time.Duration, low, high time.Duration) *typed[time.Duration] 
 	}}
 }
 
-// OrZero is a rangeFlag where 0 means something, too.
+// OrZero lets a RangeFlag accept 0, too.
 func OrZero(f *typed[time.Duration]) *typed[time.Duration] {
 	inRange := f.parse
 	f.parse = func(s string) (time.Duration, error) {
@@ -140,8 +140,8 @@ func OrZero(f *typed[time.Duration]) *typed[time.Duration] {
 	return f
 }
 
-// RegisterChoice adds a flag that is one of several words, which the shell knows. The help
-// calls it kind.
+// RegisterChoice adds a flag whose value is one of choices, which the shell completes. The
+// help calls the value kind.
 func RegisterChoice(cmd *cobra.Command, name, kind string, p *string, choices []string, usage string) {
 	cmd.Flags().Var(&typed[string]{p, kind, func(s string) (string, error) {
 		if !slices.Contains(choices, s) {
@@ -154,9 +154,9 @@ func RegisterChoice(cmd *cobra.Command, name, kind string, p *string, choices []
 	_ = cmd.RegisterFlagCompletionFunc(name, complete) // the flag exists
 }
 
-// FleetOptions are the library's for what all clients of the masters have to
-// agree on: a guard level, "" for the library's default, the longest TTL, and by how
-// much their clocks may differ.
+// FleetOptions returns the library's options on which all clients of the masters have to agree:
+// the guard level ("" for the library's default), the longest TTL, and by how much clients'
+// clocks may differ.
 func (f *SharedFlags) FleetOptions(level string) (opts []redlock.Option) {
 	if level != "" {
 		opts = append(opts, redlock.WithGuard(redlock.GuardLevel(level)))
@@ -170,14 +170,14 @@ func (f *SharedFlags) FleetOptions(level string) (opts []redlock.Option) {
 	return opts
 }
 
-// FlagError is the flag package's error in fewer words.
+// FlagError shortens an error of the flag package, and suggests the flag that was meant.
 func FlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		text = fmt.Sprintf("--%s %q: %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra knows what is like a command
+		flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests similar names of commands only
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
 		})
@@ -188,5 +188,5 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usagef("%s (see %s --help)", term.Visible(text), cmd.CommandPath())
 }
 
-// DefaultMaxTTL is the library's.
+// DefaultMaxTTL is the library's default of WithMaxTTL.
 const DefaultMaxTTL = time.Minute

@@ -12,14 +12,14 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// FuzzFlagValues sets every sort of flag to whatever is typed.
+// FuzzFlagValues sets every kind of flag to any text.
 func FuzzFlagValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n, lasts := -1, time.Duration(-1)
 		for _, flag := range []struct {
 			set   func(string) error
-			right func() bool // once it was set
-			same  func() bool // where it was refused
+			right func() bool // after the text was accepted
+			same  func() bool // after it was rejected
 		}{
 			{NumberFlag(&n, 2, 9).Set, func() bool { return 2 <= n && n <= 9 }, func() bool { return n == -1 }},
 			{

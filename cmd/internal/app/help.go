@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OneKey wants a key and nothing else.
+// OneKey requires exactly one key.
 func OneKey(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return Usagef("%d keys are named: want %s KEY (see %[2]s --help)", len(args), cmd.CommandPath())
@@ -19,8 +19,8 @@ func OneKey(cmd *cobra.Command, args []string) error {
 	return CheckKeys(args...)
 }
 
-// CheckKeys refuses keys that are no UTF-8: documents in JSON, and the variables of a command that runs under a lock,
-// would name other keys in their place.
+// CheckKeys rejects keys that are not UTF-8: JSON documents, and the environment of a command that
+// runs under a lock, would name other keys instead.
 func CheckKeys(keys ...string) error {
 	for _, key := range keys {
 		if !utf8.ValidString(key) {
@@ -30,8 +30,8 @@ func CheckKeys(keys ...string) error {
 	return nil
 }
 
-// checkCommand refuses a word where only a command can stand, and none where one has to.
-// Cobra prints help or the version there, which is a success to a script.
+// checkCommand rejects an unknown command, and none where one is required. Cobra would print
+// help or the version, which a script takes for success.
 func checkCommand(root *cobra.Command, args []string) error {
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		return nil // cobra adds these commands when it runs
@@ -67,7 +67,7 @@ func unknownCommand(cmd *cobra.Command, arg string) error {
 	return Usagef("unknown command %q%s (see %s --help)", arg, meant(cmd, arg), cmd.CommandPath())
 }
 
-// meant asks whether one of the commands below cmd was meant.
+// meant returns a question that suggests commands below cmd similar to typo; "": there are none.
 func meant(cmd *cobra.Command, typo string) string {
 	near := cmd.SuggestionsFor(typo)
 	if len(near) == 0 {
@@ -76,7 +76,7 @@ func meant(cmd *cobra.Command, typo string) string {
 	return fmt.Sprintf(": did you mean %s?", strings.Join(near, " or "))
 }
 
-// NewHelp is the command help; cobra's own is a success for commands that do not exist.
+// NewHelp returns the command help. Cobra's own exits with 0 for commands that do not exist.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -98,7 +98,7 @@ func NewHelp() *cobra.Command {
 	}
 }
 
-// NoArguments refuses what follows a command that takes none.
+// NoArguments rejects arguments of a command that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return Usagef("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
 }
 
-// Version is the module's, as the go command stamped it.
+// Version returns the module's version, as the go command stamped it.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -117,10 +117,10 @@ func Version() string {
 	return "(devel)"
 }
 
-// HelpColumns is how wide a help may be: as a terminal is that nobody has widened.
+// HelpColumns is how wide a help text may be: the usual width of a terminal.
 const HelpColumns = 80
 
-// PrintHelp prints the help of a command, cobra's own ones too.
+// PrintHelp prints the help of a command, also of cobra's own.
 func PrintHelp(cmd *cobra.Command, _ []string) {
 	text := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 	_, _ = fmt.Fprintln(cmd.OutOrStdout(), text+"\n\n"+strings.TrimSpace(cmd.UsageString()))

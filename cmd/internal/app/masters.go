@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NamedMasters are the masters that the flag or the environment name.
+// NamedMasters returns the masters that the flag or the environment names.
 func (f *SharedFlags) NamedMasters(cmd *cobra.Command, a *App) ([]string, error) {
 	switch n := len(f.Masters); {
-	case n > 1: // the last one alone would be a smaller fleet
+	case n > 1: // the last list alone would be a smaller fleet
 		return nil, Usagef("--masters is given %d times: want one list, url,url,…", n)
 	case n == 1:
 		return parseMasters("--masters", f.Masters[0])
@@ -20,9 +20,9 @@ func (f *SharedFlags) NamedMasters(cmd *cobra.Command, a *App) ([]string, error)
 	return nil, Usagef("no masters are named: want --masters url,url,…, %s or --config file", MastersVariable)
 }
 
-// parseMasters takes a list apart.
+// parseMasters splits a list of URLs.
 func parseMasters(origin, list string) ([]string, error) {
-	list, closed := unquoted(list) // docker run --env-file passes quotes on
+	list, closed := unquoted(list) // docker run --env-file does not remove quotes
 	if !closed || strings.Trim(list, ", \t\n") == "" {
 		return nil, Usagef("%s names no masters: want url,url,…", origin)
 	}

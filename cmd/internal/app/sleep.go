@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Sleep waits for d, not at all where that is not positive. The error is ctx's cause,
-// where ctx ended before, or at the same time.
+// Sleep waits for d, or not at all where d is not positive. It returns ctx's cause if ctx
+// ended before or at the same time.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -21,8 +21,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Repeat calls f at once, and again and again after d, until the function that it returns is called, which waits for
-// its goroutine.
+// Repeat starts a goroutine that calls f at once and then with pauses of d, until stop is called. stop waits for it.
 func Repeat(d time.Duration, f func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// A server's certificate is looked at by the authorities that the file names by then.
+// Each handshake checks the server's certificate against the authorities in the file at that time.
 func TestAuthoritiesAreReadAgainAtEachHandshake(t *testing.T) {
 	t.Parallel()
 	var pems [2][]byte

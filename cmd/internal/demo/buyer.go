@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A shop is an inventory with buyers at it, from the opening until close.
+// A shop is an inventory and its buyers, from openShop to close.
 type shop struct {
 	stock   *inventory
 	referee referee
@@ -22,9 +22,8 @@ type shop struct {
 	empty  chan struct{} // closed when all buyers have left
 }
 
-// openShop lets n buyers in at the same moment; the i-th works under
-// locks[i%len(locks)]. They leave when the stock is sold out or ctx ends. The
-// caller must close the shop.
+// openShop starts n buyers at the same moment; the i-th works under locks[i%len(locks)].
+// They leave when the stock is sold out or ctx ends. The caller must close the shop.
 func openShop(ctx context.Context, stock, n int, locks []lockFunc) *shop {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &shop{stock: newInventory(stock), cancel: cancel, empty: make(chan struct{})}
@@ -43,15 +42,14 @@ func openShop(ctx context.Context, stock, n int, locks []lockFunc) *shop {
 	return s
 }
 
-// close sends the buyers away and waits for them: each for as long as its
-// unlocking takes.
+// close ends the buyers and waits for them. Each may still have to unlock.
 func (s *shop) close() {
 	s.cancel()
 	<-s.empty
 }
 
-// soldOut waits until the buyers have left by themselves, for bound at the
-// most, and reports whether they have.
+// soldOut waits at most for bound until the buyers leave because the stock is sold out, and
+// reports whether they have left.
 func (s *shop) soldOut(ctx context.Context, bound time.Duration) bool {
 	t := time.NewTimer(bound)
 	defer t.Stop()
@@ -64,20 +62,20 @@ func (s *shop) soldOut(ctx context.Context, bound time.Duration) bool {
 	return false
 }
 
-// A lockFunc lets one buyer at a time do the work, if there is a lock.
+// A lockFunc does a buyer's work under a lock, if there is one.
 type lockFunc func(ctx context.Context, work func(ctx context.Context) error) error
 
-// unguarded is the lock that is missing.
+// unguarded does the work without a lock.
 func unguarded(ctx context.Context, work func(ctx context.Context) error) error { return work(ctx) }
 
-// A turn is one attempt to buy, and what came of it.
+// A turn is one attempt to buy, and its result.
 type turn struct {
-	called, granted, done time.Time // when the lock was asked for, acquired (0: not), and given back
+	called, granted, done time.Time // when the buyer asked for the lock, acquired it (0: never), released it
 	bought                bool
 	err                   error
 }
 
-// refused is the error of a turn that was refused for want of a quorum; false: it was not.
+// refused returns the error of a turn that failed because there was no quorum; false: it did not.
 func (t *turn) refused() (*redlock.QuorumError, bool) {
 	if !errors.Is(t.err, redlock.ErrNoQuorum) {
 		return nil, false
@@ -85,7 +83,8 @@ func (t *turn) refused() (*redlock.QuorumError, bool) {
 	return errors.AsType[*redlock.QuorumError](t.err)
 }
 
-// keepBuying is one buyer, until ctx ends or nothing is left. A turn that the end of the run cut short is not noted.
+// keepBuying runs one buyer until ctx ends or the stock is sold out. It does not record a turn
+// that failed because ctx ended, unless the lock was lost.
 func (s *shop) keepBuying(ctx context.Context, lock lockFunc, pause time.Duration) {
 	for ctx.Err() == nil {
 		t := s.turn(ctx, lock)
@@ -97,9 +96,9 @@ func (s *shop) keepBuying(ctx context.Context, lock lockFunc, pause time.Duratio
 		}
 		rest := pause
 		if t.err != nil {
-			rest = 100 * time.Millisecond // there is no hurry now
+			rest = 100 * time.Millisecond // an error may last: retry slowly
 		}
-		_ = app.Sleep(ctx, around(rest)) // the loop looks at ctx
+		_ = app.Sleep(ctx, around(rest)) // the loop checks ctx
 	}
 }
 
@@ -116,17 +115,17 @@ func (s *shop) turn(ctx context.Context, lock lockFunc) turn {
 	return t
 }
 
-// Each purchase takes between least and most.
+// A purchase takes between leastPause and mostPause.
 const leastPause, mostPause = time.Millisecond, 3 * time.Millisecond
 
-// pauseOf gives each of n buyers a haste of its own, between two purchases. About four of them are at
-// the stock at the same time where nothing stops them, however many there are.
+// pauseOf returns a random pause between two purchases of one of n buyers. Without a lock, about
+// four buyers are at the stock at the same time, for any n.
 func pauseOf(n int) time.Duration {
 	const crowd = 4
 	return around(max(time.Millisecond, (leastPause+mostPause)/2*time.Duration(n-crowd)/crowd))
 }
 
-// around is random between half of d and one and a half of it.
+// around returns a random duration between d/2 and d*3/2.
 func around(d time.Duration) time.Duration {
 	return d/2 + time.Duration(rand.Int64N(int64(d)+1))
 }
@@ -141,7 +140,7 @@ func (s *shop) buy(ctx context.Context) error {
 		return errSoldOut
 	}
 	thinks := leastPause + time.Duration(rand.Int64N(int64(mostPause-leastPause)))
-	if err := app.Sleep(ctx, thinks); err != nil { // a lock's context computes: timers may be late
+	if err := app.Sleep(ctx, thinks); err != nil { // a lock's context reads the clock in Err: timers may be late
 		return err
 	}
 	s.stock.sell(stock - 1)

@@ -8,8 +8,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// causes is what each master contributed to a refusal. One that is not named in
-// it agreed.
+// causes returns what each master contributed to a refusal. A master that err does not name agreed.
 func causes(err *redlock.QuorumError, masters []Master) []Master {
 	list := make([]Master, len(masters))
 	for i, m := range masters {

@@ -9,23 +9,23 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 )
 
-// changes watches masters that others run, and says in a line for each change what is lost and what is not.
+// changes watches masters that others run. It prints a line for each change and its effect on locks.
 type changes struct {
 	run  *run
 	mu   sync.Mutex // guards what follows
-	told []sight    // of each master, what was told last
-	at   time.Time  // of the last change
+	told []sight    // for each master, the state that was printed last
+	at   time.Time  // when a master last changed
 }
 
 const changePoll = 50 * time.Millisecond
 
-// follow does so until the function that it returns is called, which waits for its goroutine.
+// follow starts a goroutine that watches the masters until stop is called. stop waits for it.
 func (c *changes) follow() (stop func()) {
 	c.told = seeAll(c.run.clients[0])
 	return app.Repeat(changePoll, func() { c.look(seeAll(c.run.clients[0])) })
 }
 
-// look tells of masters that are seen otherwise than before.
+// look prints the masters whose state has changed.
 func (c *changes) look(now []sight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *changes) look(now []sight) {
 	}
 }
 
-// change says what has become of a master, by which the votes have changed.
+// change returns the line about a changed master. before and after are how many masters vote.
 func change(s *sight, before, after, total, quorum int) string {
 	what := s.text
 	switch s.state {
@@ -49,7 +49,7 @@ func change(s *sight, before, after, total, quorum int) string {
 	case seenGone:
 		what = "is gone"
 	case seenSilent, seenAbstains:
-		what, _, _ = strings.Cut(strings.TrimPrefix(what, "was "), "; it votes again at ") // a line has 80 columns
+		what, _, _ = strings.Cut(strings.TrimPrefix(what, "was "), "; it votes again at ") // to fit into 80 columns
 	}
 	if s.why != nil && s.why.Left > 0 {
 		what += ", votes at " + s.why.Until.Add(time.Second-1).Local().Format(time.TimeOnly)
@@ -66,7 +66,7 @@ func change(s *sight, before, after, total, quorum int) string {
 	return fmt.Sprintf("%s %s: %d of %d vote, %s", s.master, what, after, total, so)
 }
 
-// last is when a master was seen to change; zero: none was.
+// last returns when a master was last seen to change; zero: never.
 func (c *changes) last() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

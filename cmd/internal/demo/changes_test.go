@@ -20,7 +20,7 @@ func TestHowAMasterIsSeen(t *testing.T) {
 	}{
 		{redlock.MasterReport{Err: pipeline.ErrConnecting}, sight{state: seenGone, text: "is still being checked", open: true}},
 		{redlock.MasterReport{Err: syscall.ECONNREFUSED}, sight{state: seenGone, text: "down: connection refused"}},
-		{redlock.MasterReport{Err: pool.ErrStalled}, sight{state: seenSilent, text: "does not answer"}}, // as one that is frozen
+		{redlock.MasterReport{Err: pool.ErrStalled}, sight{state: seenSilent, text: "does not answer"}}, // such as a frozen master
 		{redlock.MasterReport{Err: &pipeline.ConfigError{What: "AUTH", Err: errors.New("no")}}, sight{state: seenRefuses, text: "password refused (the master is up)"}},
 		{redlock.MasterReport{Connected: true, Votes: true}, sight{state: seenUp}},
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A Client is what is used of *redlock.Client.
+// A Client has the methods of *redlock.Client that the demonstration uses.
 type Client interface {
 	Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...redlock.LockOption) error
 	TryLock(ctx context.Context, key string, opts ...redlock.LockOption) (*redlock.Lock, error)
@@ -19,7 +19,7 @@ type Client interface {
 	Close() error
 }
 
-// open opens real clients.
+// open opens a real client.
 func open(urls []string, opts ...redlock.Option) (Client, error) {
 	c, err := redlock.Open(urls, opts...)
 	if err != nil {
@@ -31,7 +31,7 @@ func open(urls []string, opts ...redlock.Option) (Client, error) {
 // outageWait is how long a buyer waits for a quorum before it is refused.
 const outageWait = 250 * time.Millisecond
 
-// openClient opens one more client, which the caller must close. What opts say counts more than the run's options.
+// openClient opens one more client, which the caller must close. opts override the run's options.
 func (r *run) openClient(owner string, opts ...redlock.Option) (Client, error) {
 	all := []redlock.Option{
 		redlock.WithTTL(r.TTL), redlock.WithOutageWait(outageWait), redlock.WithOwner(owner),
@@ -59,7 +59,7 @@ func (r *run) awaitClients(ctx context.Context, bound time.Duration) error {
 func (r *run) closeClients() {
 	var wg sync.WaitGroup
 	for _, c := range r.clients {
-		wg.Go(func() { _ = c.Close() }) // its only error is that of a pool, which has none
+		wg.Go(func() { _ = c.Close() }) // it fails only for a Client that Open did not make
 	}
 	wg.Wait()
 }

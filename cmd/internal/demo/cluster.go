@@ -15,10 +15,10 @@ import (
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
-// ownMasters is how many masters a cluster of the program's own has.
+// ownMasters is how many masters the program starts.
 const ownMasters = 5
 
-// A Cluster is the masters that the lock lives on.
+// A Cluster is the masters on which the lock is taken.
 type Cluster struct {
 	Kind    Kind
 	URLs    []string // may hold passwords, and are never printed
@@ -32,8 +32,8 @@ type Cluster struct {
 type Server interface {
 	// Kill ends it as a crash would and returns when it is gone, within 10 s.
 	Kill() error
-	// Restart starts it again at the same address, with its data or empty, killing
-	// it first where it runs, within 20 s.
+	// Restart starts it again at the same address, with its data or empty, within 20 s.
+	// A master that runs is killed first.
 	Restart(ctx context.Context, keepData bool) error
 }
 
@@ -47,7 +47,7 @@ const (
 	KindGiven    Kind = "given"    // somebody else's
 )
 
-// whose is where they are, as people read it behind "5 masters".
+// whose returns the text behind "5 masters" that says where they run.
 func (k Kind) whose() string {
 	switch k {
 	case KindEmbedded:
@@ -59,13 +59,12 @@ func (k Kind) whose() string {
 	}
 }
 
-// given is the masters at the URLs, which somebody else runs.
+// given returns the cluster of the masters at the URLs, which somebody else runs.
 func given(urls []string) Cluster {
 	return Cluster{Kind: KindGiven, URLs: urls, Close: func() error { return nil }}
 }
 
-// embedded starts n masters in this process, each on a loopback port of its
-// own. The caller must Close it.
+// embedded starts n masters in this process, each on its own loopback port. The caller must Close it.
 func embedded(n int) (Cluster, error) {
 	c, err := simmaster.StartCluster(n)
 	if err != nil {
@@ -95,13 +94,13 @@ func miniredis() string {
 	return "miniredis" // a test binary does not list its modules
 }
 
-// An inProcess is a master of this process.
+// An inProcess is a master in this process.
 type inProcess struct{ sim *simmaster.Master }
 
 func (m inProcess) Kill() error                                { m.sim.Kill(); return nil }
 func (m inProcess) Restart(_ context.Context, keep bool) error { return m.sim.Restart(keep) }
 
-// cluster is the masters that the flags and the environment ask for. The caller must Close it.
+// cluster returns the masters that the flags and the environment ask for. The caller must Close it.
 func (o *command) cluster(cmd *cobra.Command) (Cluster, error) {
 	changed := cmd.Flags().Changed
 	switch {
@@ -117,9 +116,9 @@ func (o *command) cluster(cmd *cobra.Command) (Cluster, error) {
 	return embedded(ownMasters)
 }
 
-// spawned starts processes of the binary that --spawn names. Each has a loopback port and a temporary directory of
-// its own, and writes to disk before it answers. Package redistest is told of the binary as of any other choice: by
-// the environment.
+// spawned starts processes of the binary that --spawn names. Each has its own loopback port and temporary
+// directory, and writes to disk before it answers. Package redistest takes the choice of the binary from the
+// environment.
 func spawned(ctx context.Context, binary string) (Cluster, error) {
 	if strings.TrimSpace(binary) == "" {
 		return Cluster{}, app.Usagef("--spawn names no binary: want a path or a name such as redis-server")
@@ -157,8 +156,7 @@ func cannotStart(err error) error {
 	return app.EndsWith(app.ExitOS, fmt.Errorf("starting the masters: %w", err))
 }
 
-// oneLine is an error of package redistest without the output of the binary
-// that it may quote.
+// oneLine returns the text of an error of package redistest without the binary's output that it may quote.
 func oneLine(err error) string {
 	text := strings.TrimPrefix(err.Error(), "redistest: ")
 	text, _, _ = strings.Cut(text, " in its output ")

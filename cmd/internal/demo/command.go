@@ -1,13 +1,13 @@
 // Package demo is the demonstration that redlock-demo shows: one inventory, many buyers, and the lock between them.
 //
 // [Run] sells an inventory first without a lock, which oversells, then with one, which is
-// exact, and then takes masters away one by one while it sells: with a minority gone it
+// exact. Then it takes masters away one by one while it sells: with a minority gone it
 // goes on, without a quorum it refuses and says why, and with one master back it recovers
-// by itself. Last it shows the same fault twice: masters that restart without their data
-// while a lock is held give plain Redlock two holders, and with the guard nobody gets in.
-// What has to hold is listed in the [Result] as expectations, each checked against what
-// was measured. Masters of its own it kills and restarts itself; where others run them it
-// asks the person at the terminal to, or leaves that part out and says so.
+// by itself. At last it shows the same fault twice. Masters restart without their data while
+// a lock is held: plain Redlock gets two holders, and with the guard nobody else gets the lock.
+// The [Result] lists expectations, each checked against what was measured. Run kills and
+// restarts its own masters. Where others run them, it asks the person at the terminal to do
+// that, or skips the part and says so.
 package demo
 
 import (
@@ -29,7 +29,7 @@ const demoExamples = `  redlock-demo                          five masters insid
   redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
   redlock-demo --json | jq .verdict`
 
-// A command is demo's flags.
+// A command holds the flags of demo.
 type command struct {
 	*app.App
 	*app.SharedFlags
@@ -37,7 +37,7 @@ type command struct {
 	ttl   time.Duration
 }
 
-// New makes demo.
+// New makes the command demo.
 func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
 	o := &command{App: a, SharedFlags: shared, ttl: DefaultTTL}
 	cmd := &cobra.Command{
@@ -63,7 +63,7 @@ not a quorum.`,
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.demonstrate(cmd) },
 	}
-	shared.Register(cmd, "masters", "config", "max-ttl", "json") // its fencing tokens are nobody else's
+	shared.Register(cmd, "masters", "config", "max-ttl", "json") // no client-skew: nobody else uses its fencing tokens
 	cmd.Flags().Var(app.RangeFlag(&o.ttl, MinTTL, maxTTL), "ttl",
 		"how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
 	cmd.Flags().StringVar(&o.spawn, "spawn", "",
@@ -82,7 +82,7 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 	_, ok := errors.AsType[*explain.NoQuorumError](err)
 	switch {
 	case ok && !slices.ContainsFunc(result.Masters, Master.reached):
-		// The list is more likely wrong than all of them down.
+		// A wrong list is more likely than masters that are all down.
 		return app.EndsWith(app.ExitUsage, err)
 	case ok:
 		return app.EndsWith(app.ExitNoQuorum, err)
@@ -93,7 +93,7 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 	return err
 }
 
-// run runs it on the masters that the flags ask for.
+// run runs the demonstration on the masters that the flags ask for.
 func (o *command) run(cmd *cobra.Command) (result *Result, err error) {
 	cluster, err := o.cluster(cmd)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *command) run(cmd *cobra.Command) (result *Result, err error) {
 	})
 }
 
-// screen is the standard output, as what it is.
+// screen makes the screen for the standard output: silent, plain, or live on a terminal.
 func (o *command) screen() *Screen {
 	if o.JSON {
 		return Silent()

@@ -80,7 +80,7 @@ func TestBuyersWhoDoNotMeetFailTheFirstExpectation(t *testing.T) {
 	}
 }
 
-// A badMaster breaks its owner's promises.
+// A badMaster breaks the promises of Server.
 type badMaster struct {
 	Server
 	kill, restart func(Server) error // nil: as promised
@@ -100,7 +100,7 @@ func (m badMaster) Restart(ctx context.Context, keepData bool) error {
 	return m.restart(m.Server)
 }
 
-// bad makes all masters bad ones.
+// bad wraps each master in a badMaster.
 func (e *inside) bad(kill, restart func(Server) error) Cluster {
 	for i, m := range e.Cluster.Servers {
 		e.Cluster.Servers[i] = badMaster{m, kill, restart}
@@ -141,7 +141,7 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 	m := masters(t, 3)
 	o := fast()
 	o.TTL = 500 * time.Millisecond
-	o.client = append(o.client, redlock.WithPool(pool.WithCommandTimeout(time.Second))) // not a twentieth of the TTL: the last look tells
+	o.client = append(o.client, redlock.WithPool(pool.WithCommandTimeout(time.Second))) // a twentieth of the TTL is too short for the last look
 	var once sync.Once
 	var key string
 	o.open = openAs(func(c *fakeClient) {

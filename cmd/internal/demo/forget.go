@@ -49,20 +49,20 @@ func (r *run) sameFault(ctx context.Context) error {
 	return nil
 }
 
-// judge notes an expectation, and prints it.
+// judge records an expectation, and prints it.
 func (r *run) judge(name string, ok bool, detail string) {
 	r.result.expect(name, ok, detail)
 	r.outcome(ok, "%s: %s", name, detail)
 }
 
-// A forgotten is what a second client got of a lock that most masters have forgotten.
+// A forgotten is the result of a second client that tries to take a lock which most masters have forgotten.
 type forgotten struct {
 	granted bool
 	abstain int    // masters that did not vote
-	why     string // it was not granted
+	why     string // why it was not granted
 }
 
-// forget shows that it goes on.
+// forget runs forgotten and shows its progress.
 func (r *run) forget(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
 	began := time.Now()
 	r.Screen.during(
@@ -71,15 +71,15 @@ func (r *run) forget(ctx context.Context, level redlock.GuardLevel) (f forgotten
 	return f, err
 }
 
-// forgotten takes a lock, has a majority of the masters forget it, and lets a second client try until it has the lock,
-// or a majority says that it does not vote, or the first one's time is over.
+// forgotten takes a lock, restarts a quorum of the masters without their data, and lets a second client try to take
+// it. It ends when that client has the lock, when too few masters vote for a quorum, or when the first lease ends.
 func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
 	var pair [2]Client
 	for i := range pair {
 		if pair[i], err = r.openClient(fmt.Sprintf("client-%d", i+1), redlock.WithGuard(level)); err != nil {
 			return f, err
 		}
-		defer func() { _ = pair[i].Close() }() // its only error is that of a pool, which has none
+		defer func() { _ = pair[i].Close() }() // it fails only for a Client that Open did not make
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.ready)
 	defer cancel()
@@ -102,7 +102,7 @@ func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgot
 	for held.Context().Err() == nil {
 		second, err := pair[1].TryLock(ctx, key, redlock.WithLease(r.TTL))
 		if err == nil {
-			f.granted = held.Context().Err() == nil // at the same time
+			f.granted = held.Context().Err() == nil // both at the same time
 			return f, second.Unlock(context.WithoutCancel(ctx))
 		}
 		f.why = brief(err.Error())

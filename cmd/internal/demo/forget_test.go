@@ -8,13 +8,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A guard that lets the second one in fails the scene.
 func TestASceneInWhichTheGuardLetsTwoInFails(t *testing.T) {
 	t.Parallel()
 	m := masters(t, ownMasters)
 	o := fast()
 	o.Cluster, o.client = m.Cluster, nil
-	o.open = func(urls []string, opts ...redlock.Option) (Client, error) { // the last one counts
+	o.open = func(urls []string, opts ...redlock.Option) (Client, error) { // the last option of a kind wins
 		return open(urls, append(opts, redlock.WithGuard(redlock.GuardOff))...)
 	}
 	r, err := newRun(o)

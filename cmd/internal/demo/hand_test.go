@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A person does something whenever the screen says a word, once each.
+// A person does its acts in order, each once, when the screen shows the act's word.
 type person struct {
 	buffer
 	acts []act
@@ -21,13 +21,13 @@ type act struct {
 func (p *person) Write(b []byte) (int, error) {
 	n, err := p.buffer.Write(b)
 	if len(p.acts) > 0 && strings.Contains(string(b), p.acts[0].word) {
-		go p.acts[0].do() // a person does not stop the screen
+		go p.acts[0].do() // a person does not block the screen
 		p.acts = p.acts[1:]
 	}
 	return n, err
 }
 
-// runWith is a run on masters of somebody else's, with a person.
+// runWith runs the demonstration on masters that others run, with a person.
 func runWith(t *testing.T, m *inside, p *person, o Options) *Result {
 	t.Helper()
 	o.Person = true
@@ -118,7 +118,7 @@ func TestMastersThatChangeWhileWatchedDoNotCount(t *testing.T) {
 	o.watch = 500 * time.Millisecond
 	p := &person{acts: []act{
 		{"Now stop a master", m.Masters[0].Kill},
-		{"2 of 3: a quorum", m.Masters[1].Kill}, // while one gone is watched
+		{"2 of 3: a quorum", m.Masters[1].Kill}, // while "one gone" is watched
 		{"Now start one", func() { _ = m.Masters[1].Restart(true) }},
 	}}
 	res := runWith(t, m, p, o)

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testutil.RunClean(m.Run, 5*time.Second))
 }
 
-// fast are options of a run of about two seconds. The TTL is long so that
-// masters have 250 ms to answer on a machine that is busy. Its clients count masters right after a restart.
+// fast returns options of a run of about two seconds. The TTL is long so that masters have 250 ms
+// to answer on a busy machine. Without the guard, masters vote right after a restart.
 func fast() Options {
 	return Options{
 		TTL: 5 * time.Second, client: []redlock.Option{redlock.WithGuard(redlock.GuardOff)},
@@ -33,7 +33,7 @@ func fast() Options {
 	}
 }
 
-// An inside cluster is one of this process, and its masters.
+// An inside cluster is one of embedded masters.
 type inside struct {
 	Cluster
 	Masters []*simmaster.Master
@@ -54,7 +54,7 @@ func masters(t *testing.T, n int) *inside {
 	return e
 }
 
-// shown is a run with the options, and what it printed.
+// shown runs the demonstration with the options, and returns its result and output.
 func shown(t *testing.T, c Cluster, o Options) (*Result, string, error) {
 	t.Helper()
 	var out buffer
@@ -112,7 +112,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// A fakeClient is a real one but for its lock.
+// A fakeClient is a real client with a Do and a Close that a test may replace.
 type fakeClient struct {
 	Client
 	do    func(ctx context.Context, key string, fn func(context.Context) error) error

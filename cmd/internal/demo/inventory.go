@@ -2,16 +2,15 @@ package demo
 
 import "sync"
 
-// An inventory is the goods: a number that is read and written, like a row in a
-// database or a figure in a file. Reading and writing are each safe for
-// concurrent use; what lies between them is the buyers' affair, and the race
-// between them is what the lock is for.
+// An inventory is a number of goods that is read and written, like a row in a database. Reading
+// and writing are each safe for concurrent use. Between a buyer's read and its write there is a
+// race, which the lock has to prevent.
 type inventory struct {
 	// mu guards what follows.
 	mu    sync.Mutex
 	stock int
 	least int // the lowest stock that was written
-	sold  int // how often a buyer wrote, that is, was sold a piece
+	sold  int // how often a buyer wrote: the pieces sold
 }
 
 func newInventory(stock int) *inventory { return &inventory{stock: stock, least: stock} }

@@ -11,12 +11,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A ledger is what happened to the buyers of one shop.
+// A ledger records what happened to the buyers of one shop.
 type ledger struct {
 	// mu guards what follows.
 	mu       sync.Mutex
 	sales    []turn
-	refusals []turn // for want of a quorum
+	refusals []turn // without a quorum
 	lost     int    // locks that were lost while their buyer was at the stock
 	other    int    // failures of any other kind
 	oddity   error  // the first of them
@@ -39,21 +39,21 @@ func (l *ledger) note(t turn) {
 	}
 }
 
-// A window is a stretch of time that is looked at by itself. A sale belongs to
-// the one in which it was granted.
+// A window is a time span that is measured by itself. A sale belongs to the window in which
+// its lock was granted.
 type window struct {
 	from, to time.Time
-	// grace, if not 0, leaves out sales that were granted so soon after from to
-	// a buyer who had asked before: their grant was on its way already.
+	// grace, if not 0, leaves out sales whose lock was requested before from and granted within
+	// grace after it: such a grant was already on its way.
 	grace time.Duration
 }
 
-// figures are what a window saw.
+// figures are the counts and times of a window.
 type figures struct {
 	sales, refused int
-	p50, p99       time.Duration        // of a sale, from asking for the lock to having given it back
-	longest        time.Duration        // from asking to being refused, of those who asked within the window
-	last           *redlock.QuorumError // what the latest of them was told
+	p50, p99       time.Duration        // of a sale, from the request for the lock to its release
+	longest        time.Duration        // from request to refusal, of requests within the window
+	last           *redlock.QuorumError // the error of the latest of them
 }
 
 func (l *ledger) in(w window) figures {
@@ -83,8 +83,7 @@ func (l *ledger) in(w window) figures {
 
 func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.to) }
 
-// firstAfter is when the first sale that was granted after t was done; false:
-// there is none yet.
+// firstAfter returns when the first sale ended whose lock was granted after t; false: there is none yet.
 func (l *ledger) firstAfter(t time.Time) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,9 +96,8 @@ func (l *ledger) firstAfter(t time.Time) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// remark is what there is to say of failures that are no refusals, and whether
-// they should not have happened. A lock that was lost is no mistake: its buyer
-// was told in time, and bought nothing.
+// remark describes the failures that are no refusals, and reports whether they are mistakes. A lost
+// lock is no mistake: its buyer learned of it in time, and bought nothing.
 func (l *ledger) remark() (text string, wrong bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

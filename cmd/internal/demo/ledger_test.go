@@ -12,7 +12,7 @@ func TestAWindowCountsWhatWasGrantedInIt(t *testing.T) {
 	var l ledger
 	for _, s := range []turn{
 		{called: at(0), granted: at(10), done: at(90)},    // before
-		{called: at(20), granted: at(100), done: at(120)}, // granted at the start: in, but for grace
+		{called: at(20), granted: at(100), done: at(120)}, // granted at the start: counts without grace
 		{called: at(20), granted: at(149), done: at(200)}, // the same
 		{called: at(20), granted: at(150), done: at(151)}, // asked before, granted after the grace
 		{called: at(100), granted: at(101), done: at(111)},

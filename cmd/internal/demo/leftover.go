@@ -9,15 +9,15 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/explain"
 )
 
-// nothingLeft checks that the lock's key is gone from every master that can be reached. It waits for as long as the key
-// may take to expire, which it should not have to: releases are sent, also to masters that come back.
+// nothingLeft checks that the lock's key is gone from every master that can be reached. It waits at most until the key
+// has expired. Normally there is no wait: releases are sent, also to masters that come back.
 func (r *run) nothingLeft(ctx context.Context) error {
 	r.closeClients()
 	looker, err := r.openClient("observer")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = looker.Close() }() // its only error is that of a pool, which has none
+	defer func() { _ = looker.Close() }() // it fails only for a Client that Open did not make
 	var found []string
 	var reached int
 	var free bool
@@ -38,7 +38,7 @@ func (r *run) nothingLeft(ctx context.Context) error {
 	return nil
 }
 
-// leftOn is on which masters the key is found, or may be, and how many are in reach.
+// leftOn returns the masters on which the key is or may be, and how many can be reached.
 func (r *run) leftOn(ctx context.Context, looker Client) (found []string, reached int) {
 	in, err := looker.Inspect(ctx, r.key)
 	if err != nil {

@@ -26,12 +26,12 @@ const (
 	// defaultRecovery is how long the first sale may take once a quorum is
 	// back; a client tries to reach a lost master about once a second.
 	defaultRecovery = 15 * time.Second
-	// defaultWatch is how long each state of the masters is looked at.
+	// defaultWatch is how long each state of the masters is watched.
 	defaultWatch = 1500 * time.Millisecond
-	// morePatience is for how long, beside a quarantine, a person may do nothing.
+	// morePatience is how long a person may do nothing, in addition to a quarantine.
 	morePatience = 15 * time.Second
-	// readyBound is how long connecting may take. Where it takes more than a second, masters that are new may not be
-	// taken for that, and abstain for the longest TTL first.
+	// readyBound is how long connecting may take. If it takes more than a second, new masters may not be recognized
+	// as new: they abstain for the longest TTL first.
 	readyBound = 5 * time.Second
 )
 
@@ -39,37 +39,37 @@ const (
 type Options struct {
 	Cluster Cluster
 	TTL     time.Duration // of the lock
-	// MaxTTL is for how long a master that may have forgotten locks abstains; 0: TTL, or the
-	// library's for masters that others run.
+	// MaxTTL is how long a master abstains that may have forgotten locks; 0: TTL, or the
+	// library's default for masters that others run.
 	MaxTTL time.Duration
 	Buyers int // at least 2
 	Stock  int // pieces to sell
 
-	// Screen is what a person sees; nil: nothing.
+	// Screen shows the run to a person; nil: nothing is shown.
 	Screen *Screen
-	// Person says that somebody is there to stop masters that the
-	// demonstration does not own. Each receive from Skip, which may be nil,
-	// ends such a wait; nobody receives at other times.
+	// Person says that somebody can stop masters that the demonstration does not own. Each
+	// receive from Skip, which may be nil, ends a wait for that person. There are no receives
+	// at other times.
 	Person bool
 	Skip   <-chan struct{}
 
 	// Version is what the result calls this program.
 	Version string
 
-	// What tests shorten, and what stands between the buyers in the first phase. watch is how long each state of the
-	// masters is looked at, patience for how long a person may not change it.
+	// Tests shorten the durations. watch is how long each state of the masters is watched, patience how long a
+	// person may leave it unchanged. unguarded is the lockFunc of the first phase.
 	watch, patience, ready, refusal, recovery time.Duration
 	unguarded                                 lockFunc
-	client                                    []redlock.Option // further ones, of all clients
+	client                                    []redlock.Option // further options of all clients
 	open                                      func(urls []string, opts ...redlock.Option) (Client, error)
 }
 
-// own reports whether the masters are ours to break.
+// own reports whether the masters are our own, so that we may kill them.
 func (o *Options) own() bool { return o.Cluster.Servers != nil }
 
 func (o *Options) setDefaults() {
 	if o.own() && o.MaxTTL == 0 {
-		o.MaxTTL = o.TTL // a fleet of its own: what was emptied is back soon
+		o.MaxTTL = o.TTL // its own fleet: a master without its data votes again soon
 	}
 	if o.ready == 0 {
 		if o.ready = readyBound; o.own() {

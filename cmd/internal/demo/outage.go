@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	// delivery is so much that it cannot be sold out while masters come and go.
+	// delivery is too much to be sold out while masters come and go.
 	delivery = 1 << 30
-	// underWay is how long after the loss of the quorum a grant may still turn
-	// up that was on its way. An attempt at masters that are stopped is decided at once; one at masters that
-	// stand still may take longer, and then fails.
+	// underWay is how long after the loss of the quorum a grant may still arrive. An attempt on stopped
+	// masters is decided at once. One on frozen masters may take longer, and then fails.
 	underWay = 500 * time.Millisecond
 	// mostStages bounds a run in which a person keeps changing the masters.
 	mostStages = 20
@@ -26,16 +25,16 @@ type skippedError struct{ why string }
 
 func (e *skippedError) Error() string { return e.why }
 
-// An outage is one shop while masters come and go.
+// An outage is the sale in one shop while masters come and go.
 type outage struct {
 	*run
 	shop    *shop
 	start   int     // masters that were gone from the start
-	killed  int     // by us, the first ones
+	killed  int     // how many we killed: the first ones
 	changes changes // of masters that others run
 }
 
-// outages takes masters away while it sells, where somebody can.
+// outages takes masters away during a sale, if the program or a person can stop them.
 func (r *run) outages(ctx context.Context) error {
 	r.heading("With fewer and fewer masters",
 		fmt.Sprintf("After a delivery %d buyers share one lock, and masters go away one by one.", r.Buyers))
@@ -96,7 +95,7 @@ func (o *outage) untilRefused(ctx context.Context) error {
 			return nil
 		}
 		if take = counted; !counted {
-			_ = app.Sleep(ctx, underWay) // until all clients have seen it; ctx is asked by look
+			_ = app.Sleep(ctx, underWay) // until all clients have seen it; look checks ctx
 			gone, since = o.gone(), time.Now()
 			take = gone <= o.start
 		}
@@ -104,8 +103,8 @@ func (o *outage) untilRefused(ctx context.Context) error {
 	return &skippedError{fmt.Sprintf("the masters changed %d times while they were watched", mostStages)}
 }
 
-// look watches the shop while gone masters are gone, since a while ago. Where
-// that did not stay so, it does not count.
+// look watches the shop while gone masters are gone, from since on. If their number changes
+// meanwhile, the phase does not count.
 func (o *outage) look(ctx context.Context, gone int, since time.Time) (counted bool, err error) {
 	refuses := gone > o.tolerated()
 	seen := func() window {
@@ -116,8 +115,8 @@ func (o *outage) look(ctx context.Context, gone int, since time.Time) (counted b
 		return w
 	}
 	o.Screen.during(func() string { return o.progress(seen()) }, func() {
-		_ = app.Sleep(ctx, o.watch) // ctx is asked below
-		// Where the machine or the masters are slow, there is more to see later.
+		_ = app.Sleep(ctx, o.watch) // ctx is checked below
+		// On a slow machine, or with slow masters, the first sale or refusal comes later.
 		o.await(ctx, o.refusal, func() bool {
 			return refuses && o.shop.ledger.in(seen()).last != nil || !refuses && o.sellsSince(since)
 		})
@@ -135,8 +134,8 @@ func (o *outage) look(ctx context.Context, gone int, since time.Time) (counted b
 	if refuses {
 		o.refuses(name, gone, w, p)
 	} else {
-		// How many is a matter of the masters' speed, and so is whether some buyers
-		// are refused: slow masters do not answer in time.
+		// One sale is enough: how many there are depends on the masters' speed. Some buyers
+		// may be refused, because slow masters do not answer in time.
 		ok := o.sellsSince(since)
 		o.outcome(ok, "it %s: %s; p50 %s, p99 %s",
 			should(ok, "goes on", "should go on"), p.sold(), span(p.P50.duration()), span(p.P99.duration()))
@@ -152,14 +151,14 @@ func should(ok bool, does, should string) string {
 	return should
 }
 
-// progress is what a window has seen so far.
+// progress returns what a window has counted so far.
 func (o *outage) progress(w window) string {
 	f := o.shop.ledger.in(w)
 	return fmt.Sprintf("sold %d · refused %d · %s", f.sales, f.refused, span(time.Since(w.from)))
 }
 
-// sellsSince reports whether anything was sold since then, beyond what was
-// under way already.
+// sellsSince reports whether anything was sold since then, apart from grants that were already
+// on their way.
 func (o *outage) sellsSince(since time.Time) bool {
 	return o.shop.ledger.in(window{from: since, to: time.Now(), grace: underWay}).sales > 0
 }
@@ -192,7 +191,7 @@ func (o *outage) refuses(name string, gone int, w window, p *Phase) {
 		fmt.Sprintf("%d of the %d that are gone have a cause", named, gone))
 }
 
-// audit closes the books over everything that was sold meanwhile.
+// audit compares all sales of the outage with the stock, and records the expectation.
 func (o *outage) audit() {
 	b := o.shop.stock.books()
 	remark, wrong := o.shop.ledger.remark()
@@ -206,7 +205,7 @@ func (o *outage) audit() {
 	o.result.expect("the books balance", ok, detail)
 }
 
-// recovers has one master brought back and waits until it sells again.
+// recovers brings one master back and waits for the first sale.
 func (o *outage) recovers(ctx context.Context) error {
 	since, returned, err := o.back(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withoutLock sells the inventory with nothing between the buyers.
+// withoutLock sells the inventory to buyers that take no lock.
 func (r *run) withoutLock(ctx context.Context) error {
 	r.heading("Without a lock",
 		"Every buyer reads the stock, takes a moment, and writes back one piece less.")
@@ -26,7 +26,7 @@ func (r *run) withoutLock(ctx context.Context) error {
 	return nil
 }
 
-// withLock sells it again, to the same buyers, under the lock.
+// withLock sells the inventory again, to the same buyers, under the lock.
 func (r *run) withLock(ctx context.Context) error {
 	r.heading("With the lock",
 		fmt.Sprintf("The same buyers, shared out among %s, take the lock first.", count(len(r.clients), "client")))
@@ -47,8 +47,8 @@ func (r *run) withLock(ctx context.Context) error {
 	return nil
 }
 
-// sellOut opens a shop and waits until it has sold out, for bound or half a
-// second a piece. What went wrong is noted.
+// sellOut opens a shop and waits until it has sold out, at most for bound or half a second per
+// piece, whichever is longer. p.Note says what went wrong.
 func (r *run) sellOut(
 	ctx context.Context, name string, lock bool, locks []lockFunc, bound time.Duration,
 ) (p *Phase, wrong bool, err error) {
@@ -82,7 +82,7 @@ func (r *run) sellOut(
 	return p, wrong, nil
 }
 
-// phase adds to the result what a window of a shop came to.
+// phase adds the figures of a window to the result.
 func (r *run) phase(name string, lock bool, up int, w window, s *shop) *Phase {
 	f := s.ledger.in(w)
 	r.result.Phases = append(r.result.Phases, Phase{

@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A referee sees all buyers, for they are in one process, and counts how many were at the
-// stock at once. Who came with a lock counts as long as it has validity left.
+// A referee sees all buyers, which are in one process, and counts how many were at the stock
+// at once. A buyer with a lock counts as long as the lock has validity left.
 type referee struct {
 	mu     sync.Mutex // guards what follows
 	inside []*stay
@@ -26,8 +26,8 @@ func (s *stay) valid() bool {
 	return s.ctx.Err() == nil
 }
 
-// enter tells that somebody is at the stock, under the lock that ctx was made with or under none, from now on until
-// leave is called, which is before the unlock.
+// enter records that a buyer is at the stock, under the lock of ctx or under none, until leave is called. The
+// buyer has to call leave before it unlocks.
 func (r *referee) enter(ctx context.Context) (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,13 +37,13 @@ func (r *referee) enter(ctx context.Context) (leave func()) {
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.count() // a lock may have been extended although it was over
+		r.count() // finds a lock that was extended although it had expired
 		r.inside = slices.DeleteFunc(r.inside, func(o *stay) bool { return o == s })
 	}
 }
 
-// count looks at all. The caller must hold mu. What is read a moment later can have expired only, and validity that has
-// run out does not come back: all were valid when the first was read.
+// count counts the valid stays. The caller must hold mu. Expired validity does not come back: stays that are
+// valid when they are read were all valid when the first was read.
 func (r *referee) count() {
 	valid := 0
 	for _, s := range r.inside {

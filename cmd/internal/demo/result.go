@@ -11,17 +11,16 @@ type Verdict string
 // The verdicts.
 const (
 	VerdictPassed      Verdict = "passed"      // every expectation that was checked held
-	VerdictFailed      Verdict = "failed"      // one did not
-	VerdictNoQuorum    Verdict = "no quorum"   // there was none to begin with
+	VerdictFailed      Verdict = "failed"      // an expectation did not hold
+	VerdictNoQuorum    Verdict = "no quorum"   // there was none at the start
 	VerdictInterrupted Verdict = "interrupted" // the context ended
-	VerdictError       Verdict = "error"       // something outside of what is shown went wrong
+	VerdictError       Verdict = "error"       // something failed that is not part of what is shown
 )
 
-// A Result is what a run came to, as it is given to programs. Times are in
-// milliseconds.
+// A Result is the result of a run, in the form for programs. Times are in milliseconds.
 type Result struct {
 	Verdict      Verdict       `json:"verdict"`
-	Error        string        `json:"error,omitempty"` // of every verdict but passed and failed
+	Error        string        `json:"error,omitempty"` // set unless the verdict is passed or failed
 	Started      time.Time     `json:"started"`
 	Duration     Millis        `json:"duration_ms"`
 	Versions     Versions      `json:"versions"`
@@ -36,10 +35,10 @@ type Result struct {
 type Versions struct {
 	Program string `json:"redlock_demo"`
 	Go      string `json:"go"`
-	Masters string `json:"masters,omitempty"` // not asked of masters that are not ours
+	Masters string `json:"masters,omitempty"` // empty for masters that are not ours
 }
 
-// Settings are what was asked for.
+// Settings are the settings of a run.
 type Settings struct {
 	Masters Kind   `json:"masters"`
 	Quorum  int    `json:"quorum"`
@@ -50,7 +49,7 @@ type Settings struct {
 	Key     string `json:"key"`
 }
 
-// A Phase is a stretch of the run that was measured by itself.
+// A Phase is a part of the run that was measured by itself.
 type Phase struct {
 	Name       string   `json:"name"`
 	Lock       bool     `json:"lock"`
@@ -87,10 +86,10 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// A Master is how one master stood.
+// A Master is the state of one master.
 type Master struct {
 	Address string `json:"master"`
-	// State is as it is seen: up, gone, silent, refuses or abstains; as a cause: agreed,
+	// State is up, gone, silent, refuses or abstains. In a list of causes it is agreed,
 	// failed, or moot (not awaited).
 	State     string `json:"state"`
 	Cause     string `json:"cause,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// What a master had to do with a refusal.
+// The states of masters in a list of causes.
 const (
 	stateAgreed = "agreed"
 	stateFailed = "failed"
@@ -31,10 +31,10 @@ type run struct {
 	clients []Client
 	began   time.Time
 	result  *Result
-	part    int // of the run, as it is numbered on the screen
+	part    int // number of the current part on the screen
 }
 
-// sellers is how many clients there are: a lock between the goroutines of one client alone would be no great feat.
+// sellers is how many clients there are. A lock between the goroutines of one client would prove little.
 const sellers = 4
 
 // newRun opens the clients, which the caller must close. The error is one of the library about the options.
@@ -97,7 +97,7 @@ func (r *run) newResult() *Result {
 	}
 }
 
-// whole is the run from the first attempt to the last check.
+// whole runs all parts, from the wait for a quorum to the last check.
 func (r *run) whole(ctx context.Context) error {
 	if err := r.awaitQuorum(ctx); err != nil {
 		return err
@@ -112,8 +112,7 @@ func (r *run) whole(ctx context.Context) error {
 	return nil
 }
 
-// settleBound is how long the view of the masters may take to settle; what is
-// shown is then shown as it is.
+// settleBound is how long to wait for the view of the masters to settle before it is shown as it is.
 const settleBound = 2 * time.Second
 
 // awaitQuorum waits for a quorum, and then for a moment for the other masters.
@@ -141,7 +140,7 @@ func (r *run) await(ctx context.Context, bound time.Duration, met func() bool) b
 	return true
 }
 
-// masters is how the masters stand, as the first client sees them.
+// masters returns the states of the masters, as the first client sees them.
 func (r *run) masters() []Master {
 	reports := r.clients[0].Masters()
 	masters := make([]Master, len(reports))
@@ -155,15 +154,15 @@ func (r *run) masters() []Master {
 	return masters
 }
 
-// brief is a text in one line of at most 60 columns.
+// brief returns a text as one line of at most 60 columns.
 func brief(text string) string {
 	return term.Shortened(term.Clean(strings.Join(strings.Fields(text), " ")), 60)
 }
 
-// gone is how many masters the first client misses.
+// gone returns how many masters do not vote, as the first client sees it.
 func (r *run) gone() int { return missing(r.clients[0]) }
 
-// mostGone is how many masters the client misses that misses most.
+// mostGone returns the largest number of masters that do not vote, as any client sees it.
 func (r *run) mostGone() int {
 	most := 0
 	for _, c := range r.clients {
@@ -184,7 +183,7 @@ func missing(c Client) int {
 
 func (r *run) tolerated() int { return r.total - r.quorum }
 
-// locks is one a client.
+// locks returns one lockFunc for each client.
 func (r *run) locks() (locks []lockFunc) {
 	for _, c := range r.clients {
 		locks = append(locks, func(ctx context.Context, work func(context.Context) error) error {

@@ -73,7 +73,7 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 	)
 }
 
-// checkPlain checks what is printed where there is no terminal, and that all of it is there.
+// checkPlain checks output without a terminal: its form, and that it matches all of wants.
 func checkPlain(t *testing.T, text string, wants ...string) {
 	t.Helper()
 	if strings.ContainsAny(text, "\x1b\r\t") {

@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// A Screen is what a person sees of a run: lines and, on a terminal, one live
-// line below them. It is safe for concurrent use.
+// A Screen shows a run to a person: lines and, on a terminal, one live line below them. It is
+// safe for concurrent use.
 type Screen struct {
 	term.Paint
 	width func() int // columns of the terminal
@@ -23,23 +23,21 @@ type Screen struct {
 	w      io.Writer
 	below  bool // the live line is on the terminal
 	err    error
-	failed func(error) // told of the first error of w; may be nil, and is set before the first line
+	failed func(error) // gets the first error of w; may be nil; set before the first line
 }
 
-// NewScreen makes a screen that writes to w. live
-// says that w is a terminal of width() columns whose last line can be
-// overwritten.
+// NewScreen makes a screen that writes to w. live says that w is a terminal of width() columns
+// whose last line can be overwritten.
 func NewScreen(w io.Writer, paint term.Paint, live bool, width func() int) *Screen {
 	return &Screen{w: w, Paint: paint, live: live, width: width}
 }
 
-// Silent is a screen that shows nothing.
+// Silent returns a screen that shows nothing.
 func Silent() *Screen { return NewScreen(io.Discard, false, false, nil) }
 
 const eraseLine = "\r\x1b[K"
 
-// write puts text on the terminal in place of the live line. The caller must
-// hold mu.
+// write puts text on the terminal in place of the live line. The caller must hold mu.
 func (s *Screen) write(text string, below bool) {
 	if s.err != nil {
 		return
@@ -60,11 +58,11 @@ func (s *Screen) line(format string, args ...any) {
 	s.write(fmt.Sprintf(format, args...)+"\n", false)
 }
 
-// textWidth is where paragraphs break, but for narrower terminals.
+// textWidth is the width at which paragraphs break, except on narrower terminals.
 const textWidth = 80
 
-// paragraph prints text after a lead, which is indent columns wide, with what
-// does not fit on the line below it.
+// paragraph prints text after a lead that is indent columns wide. Text that does not fit goes on
+// lines below, indented as much.
 func (s *Screen) paragraph(lead string, indent int, text string) {
 	s.line("%s", strings.TrimRight(term.Wrap(lead, indent, s.columns(), text), " "))
 }
@@ -97,12 +95,11 @@ func (s *Screen) hide() {
 	}
 }
 
-// frames turn while something is under way.
+// frames are the pictures of the spinner in the live line.
 const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// follow keeps the live line up to date, ten times a second, until the function
-// that it returns is called, which waits for its goroutine. Where nothing is
-// live it does nothing.
+// follow starts a goroutine that updates the live line ten times a second until stop is called.
+// stop waits for it. On a screen that is not live, follow does nothing.
 func (s *Screen) follow(text func() string) (stop func()) {
 	if !s.live {
 		return func() {}
@@ -118,10 +115,10 @@ func (s *Screen) follow(text func() string) (stop func()) {
 	})
 }
 
-// silence is for how long nothing is printed where no line is live.
+// silence is the pause between lines of progress on a screen that is not live.
 const silence = 1900 * time.Millisecond
 
-// during keeps the live line up to date while f runs, or prints a line now and then.
+// during updates the live line while f runs. On a screen that is not live, it prints a line after each silence.
 func (s *Screen) during(text func() string, f func()) {
 	stop, began := s.follow(text), time.Now()
 	if !s.live {

@@ -10,25 +10,25 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// How a master is seen.
+// The states in which a client may see a master.
 const (
 	seenUp       = "up"
 	seenGone     = "gone"     // there is no connection
 	seenSilent   = "silent"   // it does not answer
-	seenRefuses  = "refuses"  // it is up, and does not let us in
+	seenRefuses  = "refuses"  // it is up, and rejects the connection
 	seenAbstains = "abstains" // its vote does not count
 )
 
-// A sight is how a client sees a master, and what is told of it.
+// A sight is the state of a master as a client sees it, and the text about it.
 type sight struct {
 	master string
 	state  string
-	why    *redlock.AbstainError // it abstains
+	why    *redlock.AbstainError // why it abstains
 	text   string
-	open   bool // it will be known in a moment
+	open   bool // the state will be known in a moment
 }
 
-// see is how a client sees a master.
+// see returns how a client sees a master.
 func see(m *redlock.MasterReport) sight {
 	s := sight{master: m.Master, state: seenUp, why: m.Why}
 	switch {
@@ -41,7 +41,7 @@ func see(m *redlock.MasterReport) sight {
 	return s
 }
 
-// seeAll is how it sees all of them.
+// seeAll returns how a client sees all masters.
 func seeAll(c Client) (sights []sight) {
 	for _, m := range c.Masters() {
 		sights = append(sights, see(&m))
@@ -49,7 +49,7 @@ func seeAll(c Client) (sights []sight) {
 	return sights
 }
 
-// unconnected is of a master that there is no connection to.
+// unconnected sets the state of a master without a connection.
 func (s *sight) unconnected(err error) {
 	s.state, s.text, s.open = seenRefuses, explain.Short(err), errors.Is(err, pipeline.ErrConnecting)
 	if a := explain.Of(err); a.Down || s.open {
@@ -59,8 +59,8 @@ func (s *sight) unconnected(err error) {
 	}
 }
 
-// same reports whether nothing has changed. A master that has no connection looks as if
-// it did not answer, for a moment.
+// same reports whether nothing has changed. Gone and silent are the same: a master without
+// a connection looks silent for a moment.
 func (s *sight) same(before *sight) bool {
 	if s.why != nil && before.why != nil {
 		return s.why.Cause == before.why.Cause
@@ -80,7 +80,7 @@ func votes(sights []sight) (n int) {
 	return n
 }
 
-// next is the master that votes first of those in quarantine; nil: none is.
+// next returns the master whose quarantine ends first; nil: none is in quarantine.
 func next(sights []sight) (first *sight) {
 	for i := range slices.Backward(sights) {
 		if s := &sights[i]; s.why != nil && s.why.Left > 0 && (first == nil || s.why.Left <= first.why.Left) {

@@ -7,7 +7,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// masters prints one row a master.
+// masters prints one row for each master.
 func (s *Screen) masters(masters []Master) {
 	address, state := addressWidth(masters), 0
 	for _, m := range masters {
@@ -31,7 +31,7 @@ func addressWidth(masters []Master) (width int) {
 	return width
 }
 
-// strip prints how all masters stand in one line, or as few as it takes.
+// strip prints the states of all masters in one line, or in as few as possible.
 func (s *Screen) strip(masters []Master, quorum int) {
 	up, line, used := 0, "   ", 3
 	add := func(text string, width int) {
@@ -55,7 +55,7 @@ func (s *Screen) strip(masters []Master, quorum int) {
 	s.line("%s", line)
 }
 
-// state is how a master stands, in so many columns at least.
+// state returns the state of a master, at least width columns wide.
 func (s *Screen) state(m *Master, width int) string {
 	if m.State == seenUp {
 		return s.Green(term.Padded("✓ "+m.State, width))

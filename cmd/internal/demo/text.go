@@ -26,7 +26,7 @@ func (r *run) outcome(ok bool, format string, args ...any) {
 	r.Screen.paragraph("   "+r.Screen.Mark(ok)+" ", 5, fmt.Sprintf(format, args...))
 }
 
-// introduce says what will be shown, and on what.
+// introduce prints what will be shown, and on which masters.
 func (r *run) introduce() {
 	s := r.Screen
 	s.paragraph("", 0, s.Bold("One inventory, many buyers, and a lock on a quorum of Redis masters"))
@@ -37,8 +37,7 @@ func (r *run) introduce() {
 	s.masters(r.masters())
 }
 
-// conclude sets the verdict and prints the summary. err is why the run ended
-// early, if it did.
+// conclude sets the verdict and prints the summary. err is why the run ended early, if it did.
 func (r *run) conclude(ctx context.Context, err error) {
 	res := r.result
 	res.Duration = Millis(time.Since(r.began))

@@ -57,7 +57,7 @@ func fields(of reflect.Type, path string, to map[string]bool) {
 	if of.Kind() != reflect.Struct || of.PkgPath() == "time" {
 		return
 	}
-	own := map[string]bool{} // which hide those of an embedded struct
+	own := map[string]bool{} // they hide fields of an embedded struct
 	for f := range of.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {

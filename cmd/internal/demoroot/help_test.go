@@ -12,8 +12,8 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 )
 
-// Every command, also the hidden ones: a terminal has 80 columns, and a tab takes up to eight.
-// What the completion says is cobra's.
+// The test checks hidden commands, too. A terminal has 80 columns, and a tab takes up to eight.
+// Cobra writes the help of completion, so its lines are not checked.
 func TestNoLineOfAnyHelpIsWiderThanATerminal(t *testing.T) {
 	root := Demo(&app.App{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 	root.InitDefaultHelpCmd()

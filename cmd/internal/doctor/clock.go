@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// How far a clock may be off before it is said.
+// How far a clock may be off before it is reported.
 const (
 	offNote    = 100 * time.Millisecond
 	offWarning = time.Second
@@ -48,7 +48,7 @@ func judgeClock(l *findings, f *Facts, config guard.Config) {
 	}, f.Master)
 }
 
-// offset is how far a clock is off, with its sign.
+// offset returns how far a clock is off, with its sign.
 func offset(s drift.Span) string {
 	text := s.String()
 	if s.Middle() > 0 {
@@ -57,15 +57,15 @@ func offset(s drift.Span) string {
 	return text
 }
 
-// stepNote is by how much a clock has to have been set for it to be said. Clocks of
-// clients may differ by about as much.
+// stepNote is the smallest step of a clock that is reported. Clocks of clients may differ by
+// about as much.
 const stepNote = 2 * time.Second
 
 // judgeStep looks for a clock that was set since the marker was written: the marker
 // has that instant by the master's clock and by the clock of the client that wrote it.
 func judgeStep(l *findings, f *Facts) {
 	if !f.HasClock || f.Told.Marker.Verdict != guard.Same {
-		return // of another process it says nothing of this one
+		return // a marker of another process says nothing about this clock
 	}
 	since, err := strconv.ParseInt(f.Told.Marker.Since, 10, 64)
 	wall, err2 := strconv.ParseInt(f.Told.Marker.Wall, 10, 64)

@@ -26,8 +26,8 @@ const (
 	defaultExam = 3 * time.Second
 )
 
-// ExitSerious is doctor's code for a serious finding, and while no lock can be
-// taken; exitFailed is that for a warning.
+// ExitSerious is doctor's exit code for a serious finding, and while no lock can be taken. A
+// warning gives app.ExitFailed.
 const ExitSerious = 2
 
 // doctorOptions are the flags of doctor.
@@ -97,7 +97,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 	}
 	verdict, findings := Judge(look, facts)
 	for _, name := range o.OpenToAll(cmd.Context(), cmp.Or(o.Config, a.Env(app.ConfigVariable))) {
-		findings = append(findings, Finding{ // behind the others: none is less
+		findings = append(findings, Finding{ // last: no severity is lower
 			Severity: Note, Code: "password-file", Masters: []string{},
 			What: "every user of this machine may read " + name + ", in which a password is",
 			Why:  "Who knows it can take and release every lock.",
@@ -115,7 +115,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 		return err
 	}
 	switch worst, found := Worst(findings); {
-	case found && worst == Serious: // as while no lock can be taken
+	case found && worst == Serious: // always so while no lock can be taken
 		return &app.CodeError{Code: ExitSerious}
 	case found && worst == Warning:
 		return &app.CodeError{Code: app.ExitFailed}

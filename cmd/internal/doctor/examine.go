@@ -19,20 +19,20 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// Facts are what one master has told.
+// Facts are what is known about one master.
 type Facts struct {
 	Master string // its address
 	Down   error  // why it cannot be asked; nil: it can
 
-	Told    guard.Facts // to who judges whether it votes
-	Refuses error       // why it takes no write of a lock, whoever asks; nil: it takes it
+	Told    guard.Facts // for the judgment whether it votes
+	Refuses error       // why it refuses writes of locks from every client; nil: it accepts them
 
 	RoundTrips []time.Duration   // sorted
-	Info       map[string]string // nil: InfoErr
+	Info       map[string]string // nil: see InfoErr
 	InfoErr    error
-	Config     map[string]string // nil: ConfigErr
+	Config     map[string]string // nil: see ConfigErr
 	ConfigErr  error
-	Missing    []Permission // that it denies
+	Missing    []Permission // those that it denies
 	User       string       // the ACL user; "": not known
 
 	HasClock  bool
@@ -48,10 +48,10 @@ const (
 	maxTrips    = 10_000
 )
 
-// examine asks all masters at once, for as long as o says, and 7 s more at the most where
-// masters do not answer. The look is of the end. The error is ctx's cause.
+// examine asks all masters at once, for o.exam, and at most 7 s longer where masters do not
+// answer. The look is from the end. The error is ctx's cause.
 func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*observe.Look, []Facts, error) {
-	began := fleet.Look(ctx) // and quarantines begin
+	began := fleet.Look(ctx) // this also begins quarantines
 	facts := make([]Facts, len(fleet.Lines))
 	observe.Each(fleet.Lines, func(i int, m *observe.Master) {
 		if !began.IsUp(i) {
@@ -59,7 +59,7 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*obs
 			return
 		}
 		facts[i].interview(ctx, m, cmp.Or(o.key, guard.ProbeKey))
-		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(fleet.URLs[i])) // who may not ask who it is
+		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(fleet.URLs[i])) // the user may not be allowed to ask for its name
 		facts[i].watch(ctx, m, o.exam)
 	})
 	look := fleet.Look(ctx)
@@ -72,7 +72,8 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*obs
 	return look, facts, nil
 }
 
-// take adds what a look has found. In turn the look is told of permissions without which nothing can be locked.
+// take adds what the look found about master i, and adds to the look a missing permission without which no lock
+// can be taken.
 func (f *Facts) take(look *observe.Look, i int) {
 	f.Told, f.Refuses, f.Master = look.Facts[i], look.Refuses[i], look.Facts[i].Master
 	if !look.IsUp(i) {
@@ -85,7 +86,7 @@ func (f *Facts) take(look *observe.Look, i int) {
 	}
 }
 
-// userOf is the ACL user that a URL names.
+// userOf returns the ACL user that a URL names.
 func userOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User.Username() != "" {
 		return u.User.Username()
@@ -93,7 +94,7 @@ func userOf(address string) string {
 	return "default"
 }
 
-// interview asks what is asked once.
+// interview asks the questions that are asked only once.
 func (f *Facts) interview(ctx context.Context, m *observe.Master, key string) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -127,7 +128,7 @@ func (f *Facts) readConfig(ctx context.Context, m *observe.Master) {
 	}
 }
 
-// watch takes round trips and looks at the clock until the time is over.
+// watch measures round trips and the clock until total has passed.
 func (f *Facts) watch(ctx context.Context, m *observe.Master, total time.Duration) {
 	meter := drift.NewMeter(drift.Default)
 	began := time.Now()
@@ -158,13 +159,12 @@ func (f *Facts) watch(ctx context.Context, m *observe.Master, total time.Duratio
 	f.Offset, f.HasClock = meter.Offset()
 }
 
-// standalone reports whether it is a master, as far as it says.
+// standalone reports whether the server runs in standalone mode, as far as INFO says.
 func (f *Facts) standalone() bool {
 	return f.Info["redis_mode"] == "" || f.Info["redis_mode"] == "standalone"
 }
 
-// parseInfo reads what INFO says, of all its sections, with the names that Redis has
-// for the fields.
+// parseInfo reads the fields of all sections of INFO, under the names that Redis has for them.
 func parseInfo(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -175,7 +175,7 @@ func parseInfo(text string) map[string]string {
 	return fields
 }
 
-// persistence is what the master keeps over a restart, in a word or two.
+// persistence returns in a word or two what the master keeps over a restart.
 func (f *Facts) persistence() string {
 	appends, sync := f.Config["appendonly"], f.Config["appendfsync"]
 	switch {

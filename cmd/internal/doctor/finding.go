@@ -21,20 +21,20 @@ const (
 
 func (s Severity) String() string { return [...]string{"note", "warning", "serious"}[s] }
 
-// MarshalText is the severity in JSON.
+// MarshalText returns the severity as it is in JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // A Finding is one thing that is not as it should be.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Code     string   `json:"code"`    // for programs; does not change
-	Masters  []string `json:"masters"` // that it is about; none: all together
+	Masters  []string `json:"masters"` // those that it is about; none: all together
 	What     string   `json:"what"`
-	Why      string   `json:"why"` // it matters
+	Why      string   `json:"why"` // why it matters
 	Do       string   `json:"do"`
 }
 
-// findings collects them: what is the same on several masters becomes one.
+// findings collects findings, and merges those that are the same on several masters.
 type findings struct{ list []Finding }
 
 func (l *findings) add(f Finding, masters ...string) {
@@ -49,8 +49,8 @@ func (l *findings) add(f Finding, masters ...string) {
 	l.list[i].Masters = append(l.list[i].Masters, masters...)
 }
 
-// raise makes serious what keeps masters from voting while no lock can be taken, and
-// says at least that none can.
+// raise is called while no lock can be taken. It makes the findings serious that keep masters
+// from voting. If no finding is serious then, it adds one for each master that does not vote.
 func (l *findings) raise(v *observe.Verdict, facts []Facts) {
 	keep := []string{"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied"}
 	for i := range l.list {
@@ -78,7 +78,7 @@ func (l *findings) raise(v *observe.Verdict, facts []Facts) {
 	}
 }
 
-// sorted is all of them, the worst first.
+// sorted returns all findings, the worst first.
 func (l *findings) sorted() []Finding {
 	slices.SortStableFunc(l.list, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	if l.list == nil {
@@ -87,7 +87,7 @@ func (l *findings) sorted() []Finding {
 	return l.list
 }
 
-// Worst is the greatest severity; false: there are no findings.
+// Worst returns the greatest severity; false: there are no findings.
 func Worst(list []Finding) (worst Severity, found bool) {
 	for _, f := range list {
 		worst = max(worst, f.Severity)

@@ -76,7 +76,7 @@ func ReadConfig(ctx context.Context, name string) (settings []setting, err error
 		return nil, fmt.Errorf("longer than %d bytes: that is no configuration", maxConfig)
 	}
 	n := 0
-	lines := strings.Lines(strings.TrimPrefix(string(content), "\ufeff")) // files from Windows may begin with a byte order mark
+	lines := strings.Lines(strings.TrimPrefix(string(content), "\ufeff")) // Windows: a byte order mark
 	for text := range lines {
 		n++
 		text = strings.TrimSpace(text)

@@ -59,7 +59,7 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*obs
 			return
 		}
 		facts[i].interview(ctx, m, cmp.Or(o.key, guard.ProbeKey))
-		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(fleet.URLs[i])) // the user may not be allowed to ask for its name
+		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(fleet.URLs[i])) // it may not ask WHOAMI
 		facts[i].watch(ctx, m, o.exam)
 	})
 	look := fleet.Look(ctx)

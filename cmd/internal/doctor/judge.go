@@ -92,7 +92,7 @@ func judgeAliases(l *findings, standings []guard.Standing) {
 		if s.Why != nil && s.Why.Cause == guard.Duplicate {
 			l.add(Finding{
 				Severity: Serious, Code: "duplicate",
-				What: "is the same server as " + s.Why.Aliases[0], // which has the vote
+				What: "is the same server as " + s.Why.Aliases[0], // that address has the vote
 				Why:  "One server would have two votes, and when it fails two are gone.",
 				Do:   "Name every server once.",
 			}, s.Master)
@@ -100,8 +100,7 @@ func judgeAliases(l *findings, standings []guard.Standing) {
 	}
 }
 
-// judgeMode reports whether it is a server that keeps no locks of ours, whatever its
-// permissions and settings are.
+// judgeMode reports whether the server can keep no locks, whatever its permissions and settings are.
 func judgeMode(l *findings, f *Facts) bool {
 	finding := Finding{
 		Severity: Serious, Code: "not-standalone",
@@ -272,7 +271,7 @@ func judgePermissions(l *findings, f *Facts) {
 	}
 }
 
-// remedy is what leads to an answer: a rule where the ACL denies it, or what helps against err.
+// remedy returns what leads to an answer: granting rule where the ACL denies it, or else what helps against err.
 func (f *Facts) remedy(err error, rule string) string {
 	switch help := explain.Help(err); {
 	case err == nil || strings.Contains(err.Error(), "NOPERM"):
@@ -286,7 +285,7 @@ func (f *Facts) remedy(err error, rule string) string {
 	}
 }
 
-// setUser is the command that grants rules to the user that asked.
+// setUser returns the command that grants rules to the user that asked.
 func (f *Facts) setUser(rules ...string) string {
 	user := f.User
 	if user == "" {

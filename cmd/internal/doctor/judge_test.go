@@ -20,7 +20,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// healthy is a fleet without a fault.
+// healthy returns a fleet without a fault.
 func healthy(n int) []Facts {
 	facts := make([]Facts, n)
 	for i := range facts {
@@ -38,10 +38,10 @@ func healthy(n int) []Facts {
 	return facts
 }
 
-// down is a master that cannot be asked.
+// down makes a master one that cannot be asked.
 func down(f *Facts, why error) { f.Told = guard.Facts{Master: f.Told.Master, Err: why} }
 
-// judge judges facts as a client without flags, or with these.
+// judge judges facts as a client with these flags; 0: without the flag.
 func judge(facts []Facts, maxTTL, skew time.Duration) (*observe.Verdict, []Finding) {
 	var told []guard.Facts
 	for i := range facts {
@@ -60,10 +60,10 @@ func found(facts []Facts) []Finding {
 	return list
 }
 
-// ofAnother is what a master tells where something else is at the marker's name.
+// ofAnother is what a guarded client reads when the marker's key has a value of another type.
 var ofAnother = guard.Marker{Verdict: guard.WrongType, Type: "string", Clock: looktest.Reading()}
 
-// lost is a master that has lost its marker.
+// lost makes a master lose its marker.
 func lost(f *Facts) { f.Told.Marker = guard.Marker{Verdict: guard.Missing, Clock: looktest.Reading()} }
 
 func TestEachFaultIsFound(t *testing.T) {
@@ -209,7 +209,7 @@ func TestMembersOfAClusterAndSentinelsAreNamedAndNothingElseIsSaidOfThem(t *test
 	}
 }
 
-// coded is the finding with the code; without a text: there is none.
+// coded returns the finding with the code; the zero Finding: there is none.
 func coded(found []Finding, code string) Finding {
 	for _, f := range found {
 		if f.Code == code {
@@ -323,7 +323,7 @@ func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 			"serious may-evict", []string{"CONFIG SET maxmemory-policy noeviction"}, []string{"reconnect", "restart"}},
 		{"a replica", func(f *Facts) {
 			f.Info["role"], f.Told.Info.Role = "slave", "slave"
-			f.Told.Marker.Verdict, f.Told.Marker.Since = guard.Restarted, looktest.Millis(0) // it has its master's
+			f.Told.Marker.Verdict, f.Told.Marker.Since = guard.Restarted, looktest.Millis(0) // its marker is its master's
 		}, "serious not-master", []string{"is a replica (role slave)", "make it one: REPLICAOF NO ONE"}, []string{"restarted"}},
 		{"a name that nobody knows", func(f *Facts) {
 			down(f, &pipeline.DownError{Cause: &net.DNSError{Err: "no such host", Name: "redis-7", IsNotFound: true}})

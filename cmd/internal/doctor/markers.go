@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// judgeMarkers says what a client that comes has against the markers. It asks nobody to write one: the client does.
+// judgeMarkers adds what the markers mean for a new client. It advises nobody to write one: the client does that.
 func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 	fleet, found := look.Fleet()
 	if !found {
@@ -35,10 +35,10 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 	}
 	for i := range facts {
 		f := &facts[i]
-		if f.Down != nil || !f.standalone() || f.Told.Info.RunID == "" { // which INFO tells, and that is a finding
+		if f.Down != nil || !f.standalone() || f.Told.Info.RunID == "" { // INFO is denied: another finding
 			continue
 		}
-		if f.Told.Info.Role == "slave" { // its marker is its master's; that it is a replica is a finding
+		if f.Told.Info.Role == "slave" { // its marker is its master's; not-master is the finding
 			continue
 		}
 		why := look.Config.JudgeMarker(f.Told, look.At)
@@ -54,8 +54,8 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 			}, f.Master)
 		}
 		switch {
-		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // the first two are judged as clocks
-		case why.Cause == guard.Unmarked && f.Refuses != nil: // which is a finding
+		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // no fault, judgeClock's, or transient
+		case why.Cause == guard.Unmarked && f.Refuses != nil: // refuses-writes is the finding
 		case why.Cause == guard.NoMarker && fresh:
 		case why.Cause == guard.Unmarked:
 			l.add(Finding{
@@ -84,7 +84,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 			Why:  "A guarded client does not count its votes, and writes nothing over what is not its own.",
 			Do:   "Find out who wrote it, and rename or delete that key.",
 		}, f.Master)
-	case why.Cause == guard.OtherFleet && why.Aliases != nil: // which have the findings
+	case why.Cause == guard.OtherFleet && why.Aliases != nil: // those masters have the findings
 	case why.Cause == guard.OtherFleet && marker.Matches(config):
 		l.add(Finding{
 			Severity: Serious, Code: "other-database",
@@ -151,7 +151,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 	}
 }
 
-// judgeUnmarked tells of a master without a marker since when that is known.
+// judgeUnmarked adds the finding of a master without a marker, and since when that is known.
 func judgeUnmarked(l *findings, f *Facts, quarantine time.Duration, now drift.Instant) {
 	finding := Finding{
 		Severity: Warning, Code: "no-marker", What: "has no marker: it has lost its data, or is new",

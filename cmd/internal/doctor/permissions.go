@@ -14,17 +14,17 @@ import (
 	"github.com/redquorum/redquorum/internal/waitqueue"
 )
 
-// A Permission is one that a master denies.
+// A Permission is a permission that a master denies.
 type Permission struct {
 	Rule string // of an ACL, that grants it: +set, ~key, &channel
 	For  string // what does not work without it
 	// Vital: without it nothing can be locked.
 	Vital bool
-	// Gone: whoever asks, the server has no such command, which is Rule.
+	// Gone: the server has no such command for any user; Rule is its name.
 	Gone bool
 }
 
-// A probe is a command that tells by being refused. None writes anything.
+// A probe is a command whose refusal shows that a permission is missing. No probe writes anything.
 type probe struct {
 	cmd  string
 	args []any
@@ -32,12 +32,12 @@ type probe struct {
 	use  acl.Use
 }
 
-// asked is how each command is asked for: with arguments for which it does nothing,
-// XX and the like, on a key that is not there, or those that it refuses after the
-// permission was looked at.
+// asked holds the arguments with which each command is probed. With them the command does
+// nothing, for example because of XX on a missing key, or it fails after the server has
+// checked the permission.
 var asked = map[string]func(key string) []any{
 	"client|id":        fixed("ID"),
-	"client|kill":      fixed("KILL", "ID", 0), // there is none
+	"client|kill":      fixed("KILL", "ID", 0), // there is no client 0
 	"client|setname":   fixed("SETNAME", "no name"),
 	"del":              onKey(),
 	"eval":             func(key string) []any { return []any{"return 1", 1, key} },
@@ -57,7 +57,7 @@ var asked = map[string]func(key string) []any{
 	"script|exists":    fixed("EXISTS", "no script"),
 	"script|load":      fixed("LOAD", "no script"),
 	"set":              onKey("doctor", "XX", "PX", 1),
-	"subscribe":        fixed(), // which tells no more than that it is there
+	"subscribe":        fixed(), // shows only whether the command is there
 	"time":             fixed(),
 	"type":             onKey(),
 	"zadd":             onKey("XX", 1, "doctor"),
@@ -71,15 +71,15 @@ var asked = map[string]func(key string) []any{
 	"zscore":           onKey("doctor"),
 }
 
-// fixed is arguments that are not about the key.
+// fixed returns arguments without the key.
 func fixed(args ...any) func(string) []any { return func(string) []any { return args } }
 
-// onKey is the key and further arguments.
+// onKey returns the key and further arguments.
 func onKey(args ...any) func(string) []any {
 	return func(key string) []any { return append([]any{key}, args...) }
 }
 
-// looked is a command that looks at a key of the library's own, by its pattern.
+// looked maps the pattern of each of the library's own keys to a command that reads the key.
 var looked = map[string]string{
 	"redquorum:intent:1:*": "zcount",
 	"redquorum:fence:1:*":  "get",
@@ -90,9 +90,9 @@ var looked = map[string]string{
 	guard.ListKey:          "exists",
 }
 
-// probes are the commands that the library uses, on a key that is not there. First come
-// those of the most important uses, then one for each sort of the library's own keys.
-// PUBLISH asks for the channels.
+// probes returns the commands that the library uses, on a missing key. Those of the most
+// important uses come first, then one for each pattern of the library's own keys. PUBLISH
+// probes the channels.
 func probes(key string) (all []probe) {
 	for _, use := range acl.Uses() {
 		for _, command := range use.Commands {
@@ -117,7 +117,7 @@ func newProbe(command string, args []any, use acl.Use) probe {
 	return probe{strings.ToUpper(cmd), args, "+" + command, use}
 }
 
-// permissions asks for what the master denies to this user, each rule once.
+// permissions returns what the master denies to this user, each rule once.
 func permissions(ctx context.Context, m *observe.Master, key string) (missing []Permission, user string) {
 	if who, err := redis.String(answered(m.Do(ctx, "ACL", "WHOAMI"))); err == nil {
 		user = who
@@ -145,8 +145,8 @@ func isGone(err error) bool {
 	return ok && strings.HasPrefix(strings.ToLower(string(reply)), "err unknown command")
 }
 
-// denied is the rule that would permit what was refused, of a probe on this lock; "":
-// it was not, or not for want of permission.
+// denied returns the rule that would permit a refused probe on this lock; "": the probe was
+// not refused, or not for a missing permission.
 func denied(err error, p probe, lock string) string {
 	var reply redis.Error
 	if !errors.As(err, &reply) || !strings.HasPrefix(string(reply), "NOPERM") {
@@ -163,8 +163,8 @@ func denied(err error, p probe, lock string) string {
 	}
 }
 
-// pattern is what to permit for the key of a probe: all of the library's own sort,
-// or for a lock its name, which the reader has to widen.
+// pattern returns what to permit for the key of a probe: the pattern of the library's own
+// keys, or the name of the lock, which the reader has to widen.
 func pattern(p probe, lock string) string {
 	for _, own := range p.use.Keys {
 		if slices.Contains(p.args, any(strings.Replace(own, "*", lock, 1))) {

@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/internal/acl"
 )
 
-// unasked are the commands that are not asked for: SELECT is needed for some masters only, who have then refused it, and
-// INFO is asked for anyway. SUBSCRIBE is asked for without a channel.
+// unasked are the commands without a probe. Only some masters need SELECT, and then connecting has failed already;
+// INFO is sent anyway. SUBSCRIBE is probed without a channel.
 var unasked = []string{"info", "select"}
 
 func TestEveryPermissionIsAskedForAndNoOther(t *testing.T) {

@@ -16,7 +16,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// A Master is one of a Report. What is not known is left out.
+// A Master is one master of a Report. Unknown facts are left out.
 type Master struct {
 	Address     string      `json:"master"`
 	Up          bool        `json:"up"`
@@ -42,7 +42,7 @@ type RoundTrips struct {
 	Max   float64 `json:"max_us"`
 }
 
-// A Clock is by how much it is ahead of ours, between the two.
+// A Clock is how far a master's clock is ahead of ours: between the two offsets.
 type Clock struct {
 	OffsetLowUS  float64 `json:"offset_low_us"`
 	OffsetHighUS float64 `json:"offset_high_us"`
@@ -58,7 +58,7 @@ type Marker struct {
 	SinceMS  int64  `json:"since_ms"`
 }
 
-// NewReport puts facts and what Judge makes of them together.
+// NewReport puts facts and the results of Judge together.
 func NewReport(facts []Facts, v *observe.Verdict, found []Finding) *Report {
 	r := &Report{Verdict: v, Findings: found}
 	for i := range facts {
@@ -86,7 +86,7 @@ func (f *Facts) master() Master {
 		m.Clock = &Clock{OffsetLowUS: us(f.Offset.Low), OffsetHighUS: us(f.Offset.High), text: offset(f.Offset)}
 	}
 	if c, ok := f.Told.Marker.Config(); ok {
-		since, _ := strconv.ParseInt(f.Told.Marker.Since, 10, 64) // 0 where it is none
+		since, _ := strconv.ParseInt(f.Told.Marker.Since, 10, 64) // 0 if it is no number
 		m.Marker = &Marker{c.Level.String(), c.MaxTTL.Milliseconds(), c.Masters, since}
 	}
 	return m

@@ -16,7 +16,7 @@ type doctorView struct {
 	term.Paint
 	out  io.Writer
 	live bool
-	wide term.Layout // of the table: in a pipe every master has its line
+	wide term.Layout // layout of the table: in a pipe each master has one line
 }
 
 // text is the layout of everything else.
@@ -27,8 +27,7 @@ func (v *doctorView) text() term.Layout {
 	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
-// follow shows on a terminal that the examination goes on, until the function that it
-// returns is called. In a pipe one line says that it has begun.
+// follow shows progress on a terminal until stop is called. In a pipe it prints one line at the start.
 func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
 		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print's error tells
@@ -54,7 +53,7 @@ func (v *doctorView) print(r *Report) error {
 	return app.Emit(v.out, &b)
 }
 
-// report is the report on one fleet.
+// report prints the report on one fleet.
 func (v *doctorView) report(b *bytes.Buffer, r *Report) {
 	v.verdict(b, r)
 	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
@@ -85,7 +84,7 @@ func (v *doctorView) report(b *bytes.Buffer, r *Report) {
 	v.findings(b, r.Findings)
 }
 
-// findings prints them, and how many there are.
+// findings prints the findings, and how many there are.
 func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
 	counts := map[Severity]int{}
 	for _, f := range found {
@@ -100,7 +99,7 @@ func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
 	}
 }
 
-// verdict prints the answer to what was asked first: can I lock now?
+// verdict prints the answer to the first question: can I lock now?
 func (v *doctorView) verdict(b *bytes.Buffer, r *Report) {
 	paint := v.Red
 	if r.CanLock {
@@ -138,8 +137,8 @@ func (v *doctorView) finding(b *bytes.Buffer, f Finding) {
 }
 
 func (v *doctorView) wrapped(b *bytes.Buffer, lead string, indent int, text string) {
-	v.text().Text(b, lead, indent, term.Clean(text)) // a master may say what it likes
+	v.text().Text(b, lead, indent, term.Clean(text)) // the text may come from a master
 }
 
-// micros is microseconds as people read them.
+// micros formats microseconds for people.
 func micros(us float64) string { return term.Span(time.Duration(us * 1000)) }

@@ -1,6 +1,6 @@
-// Package early takes SIGQUIT before anything else is made ready: until somebody asks for it,
-// Go's answer to it is the stacks of all goroutines. It imports nothing that takes time, so that
-// it is made ready before what does.
+// Package early catches SIGQUIT before other packages are initialized: until a program asks for
+// SIGQUIT, Go answers it with the stacks of all goroutines. The package imports nothing that is
+// slow to initialize, so that its own initialization comes first.
 package early
 
 import (
@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Signals is where the signals that end a program arrive.
+// Signals receives the signals that end a program.
 var Signals = func() chan os.Signal {
 	signals := make(chan os.Signal, 4)
 	if !signal.Ignored(syscall.SIGQUIT) {

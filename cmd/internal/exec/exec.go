@@ -42,15 +42,15 @@ const execExamples = `  # a cron job on three hosts, of which one at a time may 
 const (
 	defaultExecTTL = 10 * time.Second
 	minExecTTL     = 20 * time.Millisecond
-	maxExecTTL     = time.Minute // the library's default, which is the fleet's
+	maxExecTTL     = time.Minute // the library's default for the longest TTL of a fleet
 	defaultGrace   = 5 * time.Second
 	maxGrace       = time.Hour
 
-	defaultWaitQuorum = 3 * time.Second // the library's
+	defaultWaitQuorum = 3 * time.Second // as in the library
 	maxWaitQuorum     = time.Hour
 	tryEvery          = 250 * time.Millisecond // with --try and --wait-quorum
-	// With --try, after votes that were split: how often it tries again at the most, and the
-	// longest pause before that, which is random.
+	// With --try, after split votes: how often exec tries again at most, and the longest
+	// random pause before a try.
 	mostSplits = 10
 	splitPause = 60 * time.Millisecond
 )
@@ -61,7 +61,7 @@ type execOptions struct {
 	app.AccessFlags
 	ttl, wait, grace time.Duration
 	waitQuorum       time.Duration
-	again            bool // the settings of the fleet are asked for once more
+	again            bool // this is the second run, with the settings of the fleet read again
 	try              bool
 	owner            string
 	guard            string
@@ -147,15 +147,15 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 	})
 	shared.Register(cmd, "masters", "config", "max-ttl", "client-skew")
 	o.register(cmd)
-	// The markers and the configuration file have them.
+	// Their values come from the markers or the configuration file.
 	for _, name := range []string{"guard", "max-ttl", "client-skew"} {
 		_ = cmd.Flags().MarkHidden(name) // the flag exists
 	}
 	return cmd
 }
 
-// keyFirst is the arguments without the first of two --, between which a key stands that
-// begins with a dash, and how many of them stand before the command.
+// keyFirst removes the second -- of "-- KEY -- COMMAND", the form for a key that begins with
+// a dash. It returns the arguments, and how many are before the command; negative: there was no --.
 func keyFirst(cmd *cobra.Command, args []string) (before int, rest []string) {
 	if before = cmd.ArgsLenAtDash(); before == 0 && len(args) > 1 && args[1] == "--" {
 		return 1, slices.Concat(args[:1], args[2:])
@@ -163,7 +163,7 @@ func keyFirst(cmd *cobra.Command, args []string) (before int, rest []string) {
 	return before, args
 }
 
-// execArguments wants a key, --, and a command.
+// execArguments requires a key, --, and a command.
 func execArguments(cmd *cobra.Command, args []string) error {
 	before, args := keyFirst(cmd, args)
 	var what string
@@ -186,17 +186,16 @@ func execArguments(cmd *cobra.Command, args []string) error {
 	return app.Usagef("%s: want %s KEY -- COMMAND (see %[2]s --help)", what, cmd.CommandPath())
 }
 
-// runExec is exec, from the arguments on. What only other arguments mend is
-// found before anything is locked.
+// runExec runs exec with its arguments. It finds mistakes in them before it takes a lock.
 func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []string) error {
 	if o.try && cmd.Flags().Changed("wait") {
 		return app.Usagef("--try and --wait exclude each other: --try does not wait, --wait says for how long to wait")
 	}
-	o.try = o.try || cmd.Flags().Changed("wait") && o.wait == 0 // as flock has it
+	o.try = o.try || cmd.Flags().Changed("wait") && o.wait == 0 // as in flock
 	if o.try && !cmd.Flags().Changed("wait-quorum") {
 		o.waitQuorum = 0
 	}
-	path, err := job.Find(argv[0]) // before anything is locked for it
+	path, err := job.Find(argv[0]) // before the lock is taken
 	if err != nil {
 		err = cannotRun(argv[0], err)
 	} else if err = job.Room(); err != nil {
@@ -231,7 +230,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	if err != nil {
 		return app.InFlags(err)
 	}
-	defer func() { _ = masters.Close() }() // its only error is none
+	defer func() { _ = masters.Close() }() // it returns no error
 	shared, given := *o.SharedFlags, *o
 	opts, sure := o.options(cmd, masters)
 	client, err := redlock.New(masters, append(opts, redlock.WithTrace(n.trace()))...)
@@ -250,7 +249,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 		around:      heldAround(a.Env),
 	}
 	err = e.run(cmd.Context())
-	if !sure && !o.again && e.command == nil && ofOtherSettings(err) { // of masters that have come since
+	if !sure && !o.again && e.command == nil && ofOtherSettings(err) { // of masters that came up later
 		*o.SharedFlags, *o, o.again = shared, given, true
 		return runExec(cmd, a, o, key, argv)
 	}
@@ -260,7 +259,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	case o.json:
 		return e.report(a.Err, err)
 	case app.ExitCode(err) == app.ExitNoQuorum && errors.Is(err, redlock.ErrNoQuorum):
-		// At once: to close takes time where masters do not answer.
+		// Reported before Close, which takes time when masters do not answer.
 		n.say(true, "%v", err)
 		return &app.CodeError{Code: app.ExitNoQuorum}
 	case err != nil && app.ExitCode(err) == app.ExitOK: // -E 0: not worth a line in a cron job's mail
@@ -270,7 +269,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	return err
 }
 
-// ofOtherSettings reports whether a master's marker says other settings than those of a lock that was refused.
+// ofOtherSettings reports whether err comes from a master whose marker has other settings than this client.
 func ofOtherSettings(err error) bool {
 	failed, ok := errors.AsType[*redlock.QuorumError](err)
 	return ok && slices.ContainsFunc(slices.Collect(failed.NodeErrors()), func(node *redlock.NodeError) bool {
@@ -279,14 +278,14 @@ func ofOtherSettings(err error) bool {
 	})
 }
 
-// options are the library's. What all clients have to agree on, and no flag says, is what the masters' markers say.
-// sure: those of a quorum do.
+// options returns the options for the library. Settings on which all clients have to agree come from the flags,
+// or else from the masters' markers. sure: the markers of a quorum agree.
 func (o *execOptions) options(cmd *cobra.Command, masters *pool.Pool) (opts []redlock.Option, sure bool) {
 	fleet, found, sure := observe.SettingsOf(cmd.Context(), masters)
 	if found { // which also gives connections their time
 		o.guard, o.MaxTTL = cmp.Or(o.guard, fleet.Level.String()), cmp.Or(o.MaxTTL, fleet.MaxTTL)
 	}
-	if !cmd.Flags().Changed("ttl") && o.MaxTTL != 0 { // nobody asked for a TTL that the fleet has no room for
+	if !cmd.Flags().Changed("ttl") && o.MaxTTL != 0 { // the default may be longer than the fleet allows
 		o.ttl = min(o.ttl, o.MaxTTL)
 	}
 	opts = append(o.FleetOptions(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum))
@@ -299,7 +298,7 @@ func (o *execOptions) options(cmd *cobra.Command, masters *pool.Pool) (opts []re
 	return opts, sure
 }
 
-// cannotRun says why a command does not run, with the exit code that a shell has for it.
+// cannotRun returns why a command does not run, with the exit code that a shell gives it.
 func cannotRun(name string, err error) error {
 	if found, ok := errors.AsType[*exec.Error](err); ok {
 		err = found.Err
@@ -328,13 +327,13 @@ type execution struct {
 	waited    time.Duration // for the lock
 	heldFor   time.Duration
 	command   *job.Result // nil: it was not run
-	running   atomic.Bool // the command does
+	running   atomic.Bool // whether the command runs
 }
 
 // run takes the lock, runs the command and gives the lock back.
 func (e *execution) run(outer context.Context) error {
-	// While the lock is waited for, signals end that by the context. They are kept for
-	// the command, whose they are afterwards.
+	// While exec waits for the lock, signals end the wait by the context. This channel
+	// keeps them for the command, which gets them afterwards.
 	signals := make(chan os.Signal, 16)
 	job.Listen(signals, job.Ending...)
 	defer signal.Stop(signals)
@@ -370,7 +369,7 @@ func (e *execution) run(outer context.Context) error {
 			lost, _ = errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
 		}
 		by, told := loss()
-		if by == "" && isLost { // by Unlock alone, which found it out just now
+		if by == "" && isLost { // only Unlock has found the loss, just now
 			by = e.operatorThere()
 		}
 		return app.EndsWith(app.ExitLost, &lostError{
@@ -382,7 +381,7 @@ func (e *execution) run(outer context.Context) error {
 			grace:    e.grace,
 		})
 	case result.Code != 0:
-		// Ctrl-C has gone to the group alone that had the terminal, not to the script around this process.
+		// Ctrl-C went only to the group that had the terminal, not to the script around this process.
 		fromKeyboard := result.Signal == syscall.SIGINT || result.Signal == syscall.SIGQUIT
 		group := result.Lent && !result.Interrupted && fromKeyboard
 		return &app.CodeError{Code: result.Code, Signal: result.Signal, Group: group}
@@ -406,9 +405,9 @@ func (e *execution) runCommand(lock *redlock.Lock, lost <-chan struct{}, signals
 	return command.Run()
 }
 
-// environment is the command's: ours, and what it may know of the lock.
+// environment returns the command's environment: ours, and what it may know about the lock.
 func environment(ours []string, around surrounding, lock *redlock.Lock) []string {
-	env := slices.DeleteFunc(ours, func(v string) bool { // what is of another lock, around this one
+	env := slices.DeleteFunc(ours, func(v string) bool { // variables of an outer lock
 		name, _, _ := strings.Cut(v, "=")
 		others := []string{"REDLOCK_KEY", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE", heldVariable, hashesVariable}
 		return slices.Contains(others, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// acquire waits for the lock, until a signal ends that.
+// acquire waits for the lock until a signal ends the wait.
 func (e *execution) acquire(ctx context.Context) (*redlock.Lock, error) {
 	lock, err := e.lock(ctx)
 	if ctx.Err() != nil { // also where the lock was acquired at the same time
@@ -25,7 +25,7 @@ func (e *execution) acquire(ctx context.Context) (*redlock.Lock, error) {
 	return lock, e.acquisitionError(ctx, err)
 }
 
-// lock acquires, by masters of which is known whether a quorum is connected.
+// lock acquires the lock. With --try it only tries; otherwise it tries once, and then waits.
 func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 	ctx, e.giveUp = context.WithCancelCause(ctx)
 	defer e.giveUp(nil)
@@ -41,7 +41,7 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 	if err == nil {
 		return lock, nil
 	}
-	// A client that makes a key expire only after it has made it gets the time for that.
+	// Another client may set a key first, and its expiry a moment later: look twice.
 	if e.stuck(e.inspect(ctx)) != nil && app.Sleep(ctx, tryEvery) == nil {
 		if err := e.stuck(e.inspect(ctx)); err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 	return lock, err
 }
 
-// stuck is an error where whoever waits for the lock waits for ever.
+// stuck returns an error if every waiter for the lock would wait for ever.
 func (e *execution) stuck(in *redlock.Inspection) error {
 	if in != nil && explain.NobodyReleases(in) {
 		return app.EndsWith(app.ExitSoftware,
@@ -66,7 +66,7 @@ func (e *execution) stuck(in *redlock.Inspection) error {
 	return nil
 }
 
-// inspect is who holds the lock; nil: that is not known.
+// inspect returns who holds the lock; nil: it is not known.
 func (e *execution) inspect(ctx context.Context) *redlock.Inspection {
 	ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
@@ -74,8 +74,8 @@ func (e *execution) inspect(ctx context.Context) *redlock.Inspection {
 	return in
 }
 
-// patience is a context that ends when a holder has been waited for as long as --wait says. Outages do not count: those
-// --wait-quorum bounds.
+// patience returns a context that ends when exec has waited for a holder for as long as --wait says. Outages do not
+// count, because --wait-quorum bounds them.
 func (e *execution) patience(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	began, ended := time.Now(), make(chan struct{})
@@ -95,8 +95,8 @@ func (e *execution) patience(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// tryLock tries once, and again only while no quorum can be had, or where the attempt has
-// failed although nobody holds the lock.
+// tryLock tries once. It tries again only while there is no quorum, or when an attempt failed
+// although nobody holds the lock.
 func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
 	for began, splits := time.Now(), 0; ; {
 		lock, err := e.client.TryLock(ctx, e.key)
@@ -119,15 +119,15 @@ func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
 	}
 }
 
-// heldByNobody reports whether no token has a quorum: callers that asked in the same
-// instant have split the votes, and all of them have failed.
+// heldByNobody reports whether no token has a quorum: clients that tried at the same time have
+// split the votes, and all of them have failed.
 func (e *execution) heldByNobody(ctx context.Context) bool {
 	in, err := e.client.Inspect(ctx, e.key)
 	return err == nil && in.Verdict != redlock.VerdictHeld && in.Verdict != redlock.VerdictUnknown
 }
 
-// isMisconfigured reports whether so many masters need somebody to mend something that
-// no waiting leads to a quorum.
+// isMisconfigured reports whether waiting cannot lead to a quorum, because somebody has to
+// repair too many masters.
 func isMisconfigured(failed *redlock.QuorumError) bool {
 	usable := failed.Total
 	for node := range failed.NodeErrors() {
@@ -138,7 +138,7 @@ func isMisconfigured(failed *redlock.QuorumError) bool {
 	return usable < failed.Need
 }
 
-// acquisitionError is why there is no lock, with the exit code for it.
+// acquisitionError returns why there is no lock, with the exit code for it.
 func (e *execution) acquisitionError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -155,7 +155,7 @@ func (e *execution) acquisitionError(ctx context.Context, err error) error {
 	}
 }
 
-// A busyError says who holds the lock, in one sentence for all masters, and for how long he has and will.
+// A busyError says in one sentence for all masters who holds the lock, for how long it has and how long it will.
 type busyError struct {
 	*execution
 	in  *redlock.Inspection // nil: not known

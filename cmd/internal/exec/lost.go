@@ -14,12 +14,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A lostError says how the lock was lost, and what became of the command.
+// A lostError says how the lock was lost, and what happened to the command.
 type lostError struct {
 	key      string
 	lost     *redlock.LostError // nil: not known
-	operator string             // who has taken it; "": none is known to have
-	told     bool               // how it was lost
+	operator string             // the operator that took it; "": none is known
+	told     bool               // the reason was printed before
 	result   job.Result
 	grace    time.Duration
 }
@@ -39,7 +39,7 @@ func (e *lostError) Unwrap() error {
 	return e.lost
 }
 
-// why is how it was lost, in few words where that is possible.
+// why returns how the lock was lost, in few words where that is possible.
 func (e *lostError) why() string {
 	if e.operator != "" {
 		return explain.ByOperator(e.operator)
@@ -60,7 +60,7 @@ func (e *lostError) why() string {
 	return strings.TrimPrefix(text, fmt.Sprintf("lock %q lost: ", e.lost.Key))
 }
 
-// fate is what became of the command.
+// fate returns what happened to the command.
 func (e *lostError) fate() string {
 	switch r := e.result; {
 	case r.GoesOn != "":
@@ -82,10 +82,10 @@ func (e *lostError) fate() string {
 	}
 }
 
-// watchLoss says that the lock is lost as soon as it is, while the command is still being
-// ended. It asks at once which operator has taken the lock: later the token that says so
-// may have expired. lost is closed when that is about to be said, before all that is said
-// of the command's end. The lock's context has to end before the result is asked for.
+// watchLoss reports the loss of the lock at once, while the command is still being ended. It
+// asks at once which operator took the lock, because that operator's token expires. lost is
+// closed when the report is in the queue of lines, so that reports on the command's end follow
+// it. The lock's context has to end before result is called.
 func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result func() (operator string, told bool)) {
 	type loss struct {
 		operator string
@@ -96,7 +96,7 @@ func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result 
 		<-lock.Context().Done()
 		cause, ok := errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
 		l := loss{told: ok && e.running.Load() && !e.json}
-		e.lines.Always(func() { // to ask takes time, which the command does not get
+		e.lines.Always(func() { // asking takes time, and the command must end meanwhile
 			if ok && cause.Reason == redlock.ReasonTaken {
 				l.operator = e.operatorThere()
 			}
@@ -117,7 +117,7 @@ func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result 
 // operatorBound is how long the masters have to say who has taken the lock.
 const operatorBound = time.Second
 
-// operatorThere tells which operator has taken the lock; "": none, as far as the masters say.
+// operatorThere returns which operator has taken the lock; "": none, as far as the masters say.
 func (e *execution) operatorThere() string {
 	ctx, cancel := context.WithTimeout(context.Background(), operatorBound)
 	defer cancel()

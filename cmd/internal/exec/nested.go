@@ -14,39 +14,38 @@ import (
 // Variables that tell a command which locks are held around it, each as a list in JSON.
 const (
 	heldVariable   = "REDLOCK_HELD"        // their keys
-	hashesVariable = "REDLOCK_HELD_HASHES" // of the token of each hold
+	hashesVariable = "REDLOCK_HELD_HASHES" // a hash of the token of each hold
 )
 
-// A surrounding is the locks that are held around this process, the innermost last, as
-// its environment has it. That may be of another time: a daemon keeps the one that it was
-// started with.
+// A surrounding lists the locks that are held around this process, the innermost last, according
+// to its environment. The list may be old: a daemon keeps the environment of its start.
 type surrounding struct{ keys, hashes []string }
 
-// heldAround reads the environment. What is no such list says nothing.
+// heldAround reads the environment. It ignores a value that is no such list.
 func heldAround(env func(string) string) (s surrounding) {
 	if json.Unmarshal([]byte(env(heldVariable)), &s.keys) != nil {
 		return surrounding{}
 	}
 	if json.Unmarshal([]byte(env(hashesVariable)), &s.hashes) != nil || len(s.hashes) != len(s.keys) {
-		s.hashes = make([]string, len(s.keys)) // nobody's
+		s.hashes = make([]string, len(s.keys)) // these match no holder
 	}
 	return s
 }
 
-// within is the variables for a command under one lock more.
+// within returns the variables for a command under one more lock.
 func (s surrounding) within(key, token string) []string {
 	keys, _ := json.Marshal(append(slices.Clip(s.keys), key)) // of strings: it cannot fail
 	hashes, _ := json.Marshal(append(slices.Clip(s.hashes), hashOf(token)))
 	return []string{heldVariable + "=" + string(keys), hashesVariable + "=" + string(hashes)}
 }
 
-// hashOf tells a hold from others, and releases none.
+// hashOf returns a hash that identifies a hold. The hash, unlike the token, cannot release it.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// nested is an error where this process runs under the lock already: it would wait for its own parent.
+// nested returns an error if this process runs under the lock already: it would wait for its own parent.
 func (e *execution) nested(ctx context.Context) error {
 	if !slices.Contains(e.around.keys, e.key) {
 		return nil

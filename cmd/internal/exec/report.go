@@ -16,32 +16,32 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A narrator tells on standard error what happens to the lock, and counts it.
+// A narrator reports on standard error what happens to the lock, and counts it.
 type narrator struct {
 	app     *app.App
 	began   time.Time
-	silent  bool // but for the document at the end
+	silent  bool // prints nothing except the document at the end
 	key     string
 	verbose bool
-	person  bool                    // somebody looks at it
-	lines   *deliver.Deliverer      // nobody may be reading them, and neither the command nor its end waits for that
-	started chan struct{}           // closed when the command was, or will not be
-	giveUp  context.CancelCauseFunc // the waiting for the lock, which leads to nothing
+	person  bool                    // standard error is a terminal
+	lines   *deliver.Deliverer      // prints lines; the command and its end do not wait for a slow reader
+	started chan struct{}           // closed when the command was started, or will not be
+	giveUp  context.CancelCauseFunc // ends a useless wait for the lock
 
 	mu       sync.Mutex // guards what follows
 	attempts int
-	told     bool          // that it waits
-	named    bool          // and for whom
-	outageAt time.Time     // when the attempts began that find no quorum; zero: the last did
-	outaged  time.Duration // the outages before that
-	reached  bool          // a quorum, once
-	outages  bool          // told, of this outage
+	told     bool          // it was printed that exec waits
+	named    bool          // and for which holder
+	outageAt time.Time     // when the current outage began; zero: the last attempt found a quorum
+	outaged  time.Duration // sum of the earlier outages
+	reached  bool          // an attempt has found a quorum
+	outages  bool          // this outage was printed
 	renewals int
 	retries  int
-	failing  bool // the last renewal did
+	failing  bool // the last renewal failed
 }
 
-// say has a line printed if wanted, after those before it.
+// say queues a line to be printed, if it is wanted.
 func (n *narrator) say(wanted bool, format string, args ...any) {
 	if wanted && !n.silent {
 		text := fmt.Sprintf(format, args...)
@@ -49,7 +49,7 @@ func (n *narrator) say(wanted bool, format string, args ...any) {
 	}
 }
 
-// trace is what the client is to be given.
+// trace returns the trace for the client.
 func (n *narrator) trace() *redlock.Trace {
 	return &redlock.Trace{
 		Attempt: n.attempted,
@@ -60,7 +60,7 @@ func (n *narrator) trace() *redlock.Trace {
 	}
 }
 
-// attempted notes since when there has been no quorum.
+// attempted records since when there has been no quorum.
 func (n *narrator) attempted(i redlock.AttemptInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,7 +77,7 @@ func (n *narrator) attempted(i redlock.AttemptInfo) {
 	}
 }
 
-// outage is for how long there has been no quorum.
+// outage returns for how long there has been no quorum.
 func (n *narrator) outage() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,7 @@ func (n *narrator) outage() time.Duration {
 	return time.Since(n.outageAt)
 }
 
-// inOutages is for how long there was none, in all.
+// inOutages returns for how long in total there was no quorum.
 func (n *narrator) inOutages() time.Duration {
 	now := n.outage()
 	n.mu.Lock()
@@ -95,8 +95,8 @@ func (n *narrator) inOutages() time.Duration {
 	return n.outaged + now
 }
 
-// retry tells once what is waited for, a second time where the holder's name is
-// learnt later, and once of each outage.
+// retry prints once what exec waits for, a second time if it learns the holder's name later,
+// and once for each outage.
 func (n *narrator) retry(i redlock.AttemptInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -122,7 +122,7 @@ func (n *narrator) retry(i redlock.AttemptInfo) {
 		return
 	}
 	by := ", "
-	if !strings.HasPrefix(holder, "held by ") { // but something else stands there
+	if !strings.HasPrefix(holder, "held by ") { // a value that is no lock
 		by = ": "
 	}
 	n.say(n.verbose || n.person, "waiting for lock %q%s%s", n.key, by, holder)
@@ -134,7 +134,7 @@ func (n *narrator) waited(i redlock.WaitInfo) {
 	defer n.mu.Unlock()
 	n.attempts += i.Attempts
 	if i.Err == nil {
-		n.lines.Put(func() { <-n.started }) // and with it all lines after that
+		n.lines.Put(func() { <-n.started }) // this holds back all later lines, too
 		n.say(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
 	}
 }
@@ -143,7 +143,7 @@ func (n *narrator) renewed(i redlock.ExtendInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case errors.Is(i.Err, redlock.ErrLost): // of which the command's end tells
+	case errors.Is(i.Err, redlock.ErrLost): // reported when the command ends
 		return
 	case i.Err != nil:
 		n.say((n.verbose || n.person) && !n.failing,
@@ -188,17 +188,16 @@ type commandReport struct {
 	Killed   bool `json:"killed,omitempty"` // by SIGKILL, after a loss
 }
 
-// Outcomes of an execReport.
+// Outcomes of an ExecReport.
 const (
-	outcomeEnded       = "ended"       // the command has, by whatever
+	outcomeEnded       = "ended"       // the command ended, for whatever reason
 	outcomeBusy        = "busy"        // somebody else holds the lock
-	outcomeLost        = "lost"        // the lock was, and the command was ended
+	outcomeLost        = "lost"        // the lock was lost, and the command was ended
 	outcomeInterrupted = "interrupted" // by a signal, before the lock was acquired
-	outcomeNotRun      = "not-run"     // the command could not be
+	outcomeNotRun      = "not-run"     // the command could not be run
 )
 
-// report prints how a run went, and gives what remains of its error: the exit
-// code.
+// report prints the document of a run, and returns an error that has only the exit code and signal.
 func (e *execution) report(out io.Writer, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

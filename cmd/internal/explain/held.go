@@ -11,7 +11,7 @@ import (
 
 const HeldByUnknown = "held by somebody else"
 
-// neverExpires is said of a key that locks of this library never are.
+// neverExpires describes a key without an expiry. Locks of this library always have one.
 const neverExpires = "it never expires: not a lock of ours?"
 
 // HeldBy names the holder that most masters name.
@@ -25,7 +25,7 @@ func HeldBy(err error) string {
 	var most *redlock.Holder
 	for _, cause := range failed.Nodes.Errors {
 		h, ok := errors.AsType[*redlock.Holder](cause)
-		if !ok || h.Type == "" { // not asked for the name
+		if !ok || h.Type == "" { // it was not asked for the holder
 			continue
 		}
 		votes[value{h.Type, h.Token}]++
@@ -54,7 +54,7 @@ func HeldBy(err error) string {
 	}
 }
 
-// A Hold is who stands at a key, in what --json prints.
+// A Hold is the holder of a key, as --json prints it.
 type Hold struct {
 	Owner   string `json:"owner,omitempty"`
 	Token   string `json:"token"` // its beginning
@@ -62,18 +62,17 @@ type Hold struct {
 	TTLMS   int64  `json:"ttl_ms"`
 }
 
-// HoldOf is a holder as --json prints it.
+// HoldOf returns a holder as --json prints it.
 func HoldOf(h *redlock.Holder) Hold {
 	return Hold{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
 }
 
-// ByOperator is how a lock is told of that an operator has taken from its holder.
+// ByOperator describes a lock that an operator has taken from its holder.
 func ByOperator(operator string) string {
 	return fmt.Sprintf("released by an operator (%s)", term.Printable(operator))
 }
 
-// releasedSentence is an inspection of a lock that an operator has taken from its
-// holder; "": none has.
+// releasedSentence describes a lock that an operator has taken from its holder; "": none has.
 func releasedSentence(in *redlock.Inspection) string {
 	first := &in.Holders[0]
 	operator, ok := By(first.Token)

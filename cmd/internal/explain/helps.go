@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Helps are what leads to the votes of masters, those that need the same together, in the order in which they came.
+// Helps collects advice for masters that do not vote, in order. Masters that need the same share one sentence.
 type Helps struct {
 	texts []string // each with "%s" for the masters
 	whom  map[string][]string
 }
 
-// Add adds what a master needs, as Help has it; "": nothing.
+// Add adds the advice for a master, as Help returns it; "" adds nothing.
 func (h *Helps) Add(help, master string) {
 	if help == "" {
 		return
@@ -25,7 +25,7 @@ func (h *Helps) Add(help, master string) {
 	h.whom[help] = append(h.whom[help], master)
 }
 
-// Sentences name the masters; nil: there is nothing to be done.
+// Sentences returns the advice with the names of the masters; nil: there is none.
 func (h *Helps) Sentences() (list []string) {
 	for _, text := range h.texts {
 		list = append(list, fmt.Sprintf(text, strings.Join(h.whom[text], ", ")))

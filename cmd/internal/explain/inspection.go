@@ -13,11 +13,11 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// SentenceOf is what an inspection comes to, as of now.
+// SentenceOf describes the result of an inspection, as of now.
 func SentenceOf(in *redlock.Inspection) string { return Sentence(in, time.Now()) }
 
-// Sentence is what an inspection comes to, in one sentence for people, as of then. Where it says no more than the
-// library does, it is the library's.
+// Sentence describes the result of an inspection in one sentence for people, as of now. Where it could say no more
+// than the library's own sentence, it returns that.
 func Sentence(in *redlock.Inspection, now time.Time) string {
 	var s string
 	others := strangers(in)
@@ -47,15 +47,15 @@ func Sentence(in *redlock.Inspection, now time.Time) string {
 	return s
 }
 
-// isStranger reports whether what stands at the key is no lock at all. A sorted set
-// is one of readers, unless it has none and never expires.
+// isStranger reports whether the value of the key is no lock at all. A sorted set is a lock of
+// readers, unless it has none and never expires.
 func isStranger(kind string, readers bool, ttl time.Duration) bool {
 	known := []string{"string", "zset", "lease", "intent", "called", "none"}
 	return !slices.Contains(known, kind) || kind == "zset" && !readers && ttl < 0
 }
 
-// NobodyReleases reports whether so many masters have a key that never expires, or is no lock, that the others make no
-// quorum: whoever waits for the lock waits for ever.
+// NobodyReleases reports whether so many masters have a key that never expires, or is no lock, that the others are no
+// quorum: a waiter would wait for ever.
 func NobodyReleases(in *redlock.Inspection) bool {
 	stuck := 0
 	for i := range in.Holders {
@@ -66,7 +66,7 @@ func NobodyReleases(in *redlock.Inspection) bool {
 	return len(in.Masters)-stuck < in.Need
 }
 
-// KindName is what people call a type of Redis.
+// KindName returns the usual name of a Redis type.
 func KindName(kind string) string {
 	if kind == "zset" {
 		return "sorted set"
@@ -76,7 +76,7 @@ func KindName(kind string) string {
 
 func holderIsStranger(h *redlock.Holder) bool { return isStranger(h.Type, h.Token != "", h.TTL) }
 
-// strangers says that something else has the name; "": nothing has.
+// strangers describes a value of the key that is no lock; "": there is none.
 func strangers(in *redlock.Inspection) string {
 	for i := range in.Holders {
 		h := &in.Holders[i]
@@ -93,7 +93,7 @@ func strangers(in *redlock.Inspection) string {
 	return ""
 }
 
-// heldOn is the sentence about whoever has a quorum.
+// heldOn returns the sentence about the holder, or the readers, with a quorum.
 func heldOn(in *redlock.Inspection, now time.Time) string {
 	first := &in.Holders[0]
 	ttl, readers := first.TTL, 0
@@ -102,7 +102,7 @@ func heldOn(in *redlock.Inspection, now time.Time) string {
 			break
 		}
 		readers++
-		if uint64(h.TTL) > uint64(ttl) { // negative: never, beyond all others
+		if uint64(h.TTL) > uint64(ttl) { // a negative TTL never ends: it is the longest
 			ttl = h.TTL
 		}
 	}
@@ -117,8 +117,8 @@ func heldOn(in *redlock.Inspection, now time.Time) string {
 	return s + "; " + leftUnlessRenewed(ttl, "")
 }
 
-// leftUnlessRenewed is how long the masters keep a lock whose holder does nothing
-// more. Most holders renew it.
+// leftUnlessRenewed says how long the masters keep a lock that its holder does not renew.
+// Most holders renew it.
 func leftUnlessRenewed(ttl time.Duration, of string) string {
 	if ttl < 0 {
 		return neverExpires
@@ -126,8 +126,8 @@ func leftUnlessRenewed(ttl time.Duration, of string) string {
 	return term.Seconds(ttl) + " left" + of + " unless renewed"
 }
 
-// heldAtMost is how long the holder can have had the lock: since its client was made,
-// of which tokens of this library have the time, by its own clock. false: not known.
+// heldAtMost returns how long at most the holder has had the lock: since its client was made.
+// Tokens of this library contain that time, by the client's clock. false: it is not known.
 func heldAtMost(token string, now time.Time) (time.Duration, bool) {
 	_, client, ok := tokens.Parse(token)
 	id, err := xid.FromString(client)
@@ -138,7 +138,7 @@ func heldAtMost(token string, now time.Time) (time.Duration, bool) {
 	return age, age >= time.Second // xid counts in seconds
 }
 
-// holderName is what people call a holder.
+// holderName returns the name of a holder for people.
 func holderName(h *redlock.Holder) string {
 	kind := ""
 	if h.Type == "zset" {
@@ -158,7 +158,7 @@ func holderName(h *redlock.Holder) string {
 	}
 }
 
-// VerdictNames are the verdicts as --json has them.
+// VerdictNames are the verdicts as --json prints them.
 var VerdictNames = map[redlock.Verdict]string{
 	redlock.VerdictFree:    "free",
 	redlock.VerdictHeld:    "held",

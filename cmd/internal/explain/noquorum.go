@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A NoQuorumError says why no quorum could be had: what keeps so many masters from
-// agreeing, those of one kind together.
+// A NoQuorumError says why there was no quorum: why masters did not agree, those with the same
+// reason together.
 type NoQuorumError struct {
 	Err    error
 	Lasted time.Duration // the outage; 0: as long as the call
@@ -51,8 +51,8 @@ func (e *NoQuorumError) Error() string {
 	return strings.Join(texts, " ")
 }
 
-// helpsOf is what leads to the votes of the masters that did not agree. A fleet of which one master has a marker is not
-// new.
+// helpsOf returns advice for the masters that did not agree. It mentions init only where no master is known to have a
+// marker: otherwise the fleet is not new.
 func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 	var helps Helps
 	fresh, away := 0, 0
@@ -71,10 +71,10 @@ func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 	return helps.Sentences()
 }
 
-// overdue is from when on a master that has not said who it is does not answer.
+// overdue is the time after which a master that is still being checked counts as silent.
 const overdue = 1500 * time.Millisecond
 
-// answer is what a master has said within that time.
+// answer returns err, or a time-out for a master whose checks are overdue.
 func answer(err error, lasted time.Duration) error {
 	if Of(err).one == unchecked && lasted >= overdue {
 		return pool.ErrTimeout
@@ -82,13 +82,13 @@ func answer(err error, lasted time.Duration) error {
 	return err
 }
 
-// WhyNoQuorum is what the masters have said that did not agree, while there was no quorum for so long.
+// WhyNoQuorum returns why masters did not agree. lasted is how long there has been no quorum.
 func WhyNoQuorum(failed *redlock.QuorumError, lasted time.Duration) string {
 	return strings.Join(complaintsOf(failed, lasted).sentences(failed.Total), " ")
 }
 
-// complaintsOf are those of the masters that did not agree. Where others decide, nothing is said of masters of which
-// nothing is known yet.
+// complaintsOf returns the complaints of the masters that did not agree. It leaves out masters that are still being
+// checked, if the others alone prevent a quorum.
 func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints {
 	said := &complaints{}
 	for node := range failed.NodeErrors() {
@@ -101,7 +101,7 @@ func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints
 	return said
 }
 
-// TooFew says why it is not known who holds a lock: what the masters say that did not answer.
+// TooFew returns why the holder of a lock is not known: the errors of the masters that did not answer.
 func TooFew(in *redlock.Inspection) error {
 	said, helps := &complaints{}, &Helps{}
 	for _, m := range in.Masters {
@@ -114,9 +114,9 @@ func TooFew(in *redlock.Inspection) error {
 	return fmt.Errorf("too few masters say who holds %q: %s", term.Printable(in.Key), strings.Join(texts, " "))
 }
 
-// A complaint is why some masters did not agree, all of them in the same words.
+// A complaint is why some masters did not agree, all for the same reason.
 type complaint struct {
-	one, many string // behind the name of one master, and behind those of several
+	one, many string // the text after the name of one master, and after several
 	names     []string
 }
 
@@ -125,7 +125,7 @@ func (c complaint) isUnchecked() bool { return c.one == unchecked }
 // complaints are those of all masters.
 type complaints struct{ down, silent, said []complaint }
 
-// add notes why a master did not agree. One that was not waited for has no part in it.
+// add records why a master did not agree. It ignores a master that was not awaited.
 func (c *complaints) add(master string, err error) {
 	if errors.Is(err, redlock.ErrNotAwaited) {
 		return
@@ -143,7 +143,7 @@ func (c *complaints) add(master string, err error) {
 	(*list)[i].names = append((*list)[i].names, master)
 }
 
-// mastersOf counts them.
+// mastersOf counts the masters of complaints.
 func mastersOf(lists ...[]complaint) (n int) {
 	for _, o := range slices.Concat(lists...) {
 		n += len(o.names)
@@ -151,7 +151,7 @@ func mastersOf(lists ...[]complaint) (n int) {
 	return n
 }
 
-// sentences are for people, each with its full stop.
+// sentences returns the complaints as sentences for people, each with its full stop.
 func (c *complaints) sentences(total int) (texts []string) {
 	var away []string
 	if n, names := joined(c.down); n > 0 {
@@ -176,14 +176,13 @@ func (c *complaints) sentences(total int) (texts []string) {
 		if len(o.names) == 1 {
 			text = o.one
 		}
-		text = strings.TrimSuffix(text, ".") + "." // Redis ends some errors itself
+		text = strings.TrimSuffix(text, ".") + "." // some errors of Redis end with one
 		texts = append(texts, strings.Join(o.names, ", ")+text)
 	}
 	return texts
 }
 
-// joined counts the masters of complaints and names them, with the words behind
-// those that share them.
+// joined counts the masters of complaints and names them, with the reason after those that share it.
 func joined(list []complaint) (n int, names string) {
 	var parts []string
 	for _, o := range list {
@@ -197,7 +196,7 @@ func joined(list []complaint) (n int, names string) {
 	return n, strings.Join(parts, "; ")
 }
 
-// NotRenewed is why a renewal failed that is tried again.
+// NotRenewed returns why a renewal failed that is tried again.
 func NotRenewed(err error) string {
 	if failed, ok := errors.AsType[*redlock.QuorumError](err); ok {
 		if said := WhyNoQuorum(failed, 0); said != "" {

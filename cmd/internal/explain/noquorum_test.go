@@ -19,7 +19,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// refusals is the error of a call that found no quorum of five, by what the masters said.
+// refusals returns the error of a call that found no quorum of five masters, with what each of them said.
 func refusals(op, key string, elapsed time.Duration, said ...error) *redlock.QuorumError {
 	e := &redlock.QuorumError{Op: op, Key: key, Need: 3, Total: 5, Elapsed: elapsed, Nodes: &multierror.Error{}}
 	for i, err := range said {
@@ -56,7 +56,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379 were new, or had lost their data; they vote again at ` + at + `. 10.0.0.3:6379 may have forgotten locks; it votes again at ` + at + `.`,
 		},
 		{
-			// Not all that refuses us is about the session.
+			// A refusal may be about a command, not about the session.
 			refusals("lock", "k", 0, redis.Error("NOREPLICAS Not enough good replicas to write."), forbiddenKey, forbiddenKey),
 			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. Bring back the replicas of 10.0.0.1:6379, or CONFIG SET min-replicas-to-write 0. Permit the keys on 10.0.0.2:6379, 10.0.0.3:6379, those of locks and the library's own, ~redquorum:*: redlock doctor --key KEY prints the ACL lines.`,
 		},

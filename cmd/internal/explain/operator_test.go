@@ -22,7 +22,7 @@ func TestAnOperatorsTokenIsToldFromAHolders(t *testing.T) {
 	const random = ":0123456789abcdef0123456789abcdef"
 	for _, token := range []string{
 		"", "operator-release", "released-by/alice@db1",
-		"released-by/alice@db1:dc0ofu9ksdue9s8caem0" + random, // a holder that calls itself so
+		"released-by/alice@db1:dc0ofu9ksdue9s8caem0" + random, // a holder with such a name
 		"alice@db1:operator-release" + random,
 		"released-by/alice@db1:operator-release:short",
 	} {

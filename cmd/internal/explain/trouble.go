@@ -15,15 +15,15 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// An Answer is what a master's error comes to. This decides for all commands who is down, who refuses and why.
+// An Answer is the meaning of a master's error. It decides for all commands which master is down or refuses, and why.
 type Answer struct {
 	Down   bool // it cannot be reached
 	Silent bool // it did not answer
-	// Help is what leads to its vote or to an answer, with "%s" for its name; "": time does, or what it says tells how.
+	// Help is advice that leads to its vote or an answer, with "%s" for its name; "": waiting helps, or the text says how.
 	Help string
 
-	// one and many are what it says, behind one name and behind several; while it is down the
-	// reason, "" if that is not known.
+	// one and many are the text after one name and after several. While the master is down,
+	// they are the reason, "" if it is not known.
 	one, many string
 }
 
@@ -35,12 +35,12 @@ const (
 	otherVersion = "Use the version of redlock that the other clients of %s use. " +
 		"Only where no client is running: redlock init --force."
 
-	// What is said of masters that have not said yet who they are.
+	// The text about masters whose checks have not ended.
 	unchecked    = " is still being checked"
 	allUnchecked = " are still being checked"
 )
 
-// Of says what a master's error comes to.
+// Of returns the meaning of a master's error.
 func Of(err error) Answer {
 	config, refused := errors.AsType[*pool.ConfigError](err)
 	why := abstention(err)
@@ -72,7 +72,7 @@ func Of(err error) Answer {
 	}
 }
 
-// helpOfDown is what leads to a connection.
+// helpOfDown returns advice that leads to a connection.
 func helpOfDown(err error) string {
 	switch _, unknown := errors.AsType[*net.DNSError](err); {
 	case unknown:
@@ -86,7 +86,7 @@ func helpOfDown(err error) string {
 	}
 }
 
-// orScheme adds to what helps that the URL's scheme may be wrong, where the dialler says so.
+// orScheme adds to help that the URL's scheme may be wrong, where the dialer says so.
 func orScheme(help string, err error) string {
 	if _, hint, ok := strings.Cut(err.Error(), ", and it had said nothing: "); ok {
 		return strings.TrimSuffix(help, ".") + "; " + hint + "."
@@ -94,13 +94,13 @@ func orScheme(help string, err error) string {
 	return help
 }
 
-// said is an answer that is the same behind one name and behind several.
+// said returns an Answer with the same text after one name and after several.
 func said(text, help string) Answer { return Answer{Help: help, one: text, many: text} }
 
-// Help is what leads to the vote of a master, as an Answer has it.
+// Help returns the Help of a master's Answer.
 func Help(err error) string { return Of(err).Help }
 
-// Short is why a master has not answered, or does not vote, in the few words that a table has room for.
+// Short returns why a master has not answered, or does not vote, in few words for a table.
 func Short(err error) string {
 	switch a := Of(err); {
 	case a.Down && a.one != "":
@@ -114,8 +114,8 @@ func Short(err error) string {
 	}
 }
 
-// cannotReach is why a master cannot be reached, "" where that is not known; false: it
-// can be, or is there and refuses us, or stopped answering.
+// cannotReach returns why a master cannot be reached, "" where that is not known; false: it
+// can be reached, refuses us, or stopped answering.
 func cannotReach(err error) (reason string, down bool) {
 	_, refuses := errors.AsType[*pool.ConfigError](err)
 	if refuses || !errors.Is(err, pool.ErrDown) || errors.Is(err, pipeline.ErrConnecting) {
@@ -127,7 +127,7 @@ func cannotReach(err error) (reason string, down bool) {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Err, true
 	}
-	if isSilence(err) { // a dial that nobody answers
+	if isSilence(err) { // nobody answered the dial
 		return "", false
 	}
 	if e, ok := errors.AsType[*pipeline.DownError](err); ok {
@@ -142,8 +142,8 @@ func isSilence(err error) bool {
 	return slices.ContainsFunc(silences, func(silence error) bool { return errors.Is(err, silence) })
 }
 
-// Lasts reports whether a master's part will not change until somebody mends
-// something. A replica may be promoted any moment, and a clock be set right.
+// Lasts reports whether an error lasts until somebody repairs something. The errors of a replica
+// and of a wrong clock do not last: a promotion or a time daemon may end them at any moment.
 func Lasts(err error) bool {
 	if pipeline.IsLasting(err) {
 		return true
@@ -152,7 +152,7 @@ func Lasts(err error) bool {
 	return why != nil && !why.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
-// abstains is why a master may not vote.
+// abstains returns why a master may not vote.
 func abstains(why *guard.AbstainError) Answer {
 	switch why.Cause {
 	case guard.Unmarked:
@@ -182,7 +182,7 @@ func abstains(why *guard.AbstainError) Answer {
 	return said(": "+why.Error(), helpFor(why))
 }
 
-// helpFor is what leads to the vote of a master that abstains.
+// helpFor returns advice that leads to the vote of a master that abstains.
 func helpFor(why *guard.AbstainError) string {
 	switch {
 	case why.Cause == guard.NotConnected:
@@ -194,7 +194,7 @@ func helpFor(why *guard.AbstainError) string {
 	}
 }
 
-// permit is what leads to an answer that an ACL denies: for the want of keys no command helps.
+// permit returns advice for an answer that an ACL denies: commands, or, where keys are denied, the rules for keys.
 func permit(denied error, commands string) string {
 	if denied != nil && strings.Contains(denied.Error(), "NOPERM") && strings.Contains(denied.Error(), "keys") {
 		return "Permit the keys on %s, those of locks and the library's own, ~redquorum:*: " +
@@ -203,8 +203,8 @@ func permit(denied error, commands string) string {
 	return commands
 }
 
-// abstention is why a master may not vote, as the guard has it or as the library's users
-// see it; nil: that is not the reason.
+// abstention returns why a master may not vote, from the guard's error or from the public one;
+// nil: err has another reason.
 func abstention(err error) *guard.AbstainError {
 	if why, ok := errors.AsType[*guard.AbstainError](err); ok {
 		return why
@@ -215,7 +215,7 @@ func abstention(err error) *guard.AbstainError {
 	return nil
 }
 
-// helps is what leads to the vote of a master that abstains for a cause.
+// helps is the advice for a master that abstains, by cause.
 var helps = map[guard.Cause]string{
 	guard.NotStandalone: "List independent masters instead of %s (docs/reference/servers.md).",
 	guard.NotMaster:     "List the master of %s, or make it one: REPLICAOF NO ONE.",
@@ -229,7 +229,7 @@ var helps = map[guard.Cause]string{
 		"Only where no client is running: redlock init --force.",
 }
 
-// quarantined is why a master may have forgotten locks, and until when it does not vote.
+// quarantined returns why a master may have forgotten locks, and until when it does not vote.
 func quarantined(why *guard.AbstainError) Answer {
 	past := map[string][2]string{
 		guard.HowRestarted: {"was restarted", "were restarted"},
@@ -258,7 +258,7 @@ func quarantined(why *guard.AbstainError) Answer {
 	}
 }
 
-// refusal is how a master that is up refuses us: of a password no more than that.
+// refusal returns how a master that is up refuses us. For a password it leaves out the server's text.
 func refusal(err error) string {
 	text := err.Error()
 	if config, ok := errors.AsType[*pipeline.ConfigError](err); ok {

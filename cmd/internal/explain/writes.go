@@ -7,7 +7,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A refusedWrite is how masters that answer refuse the write that every lock needs.
+// A refusedWrite is an error reply of a master to the write that every lock needs.
 type refusedWrite struct {
 	code   string // with which the error reply begins
 	what   string // behind "it"
@@ -27,14 +27,14 @@ var refusedWrites = []refusedWrite{
 		"End the script on %s: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
 }
 
-// A WriteError is why a master that can be reached does not take the write that a lock needs, whoever asks.
+// A WriteError is why a master that can be reached refuses the write that a lock needs from every client.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// ScriptRefused is the WriteError of a master that answers a script with err, as it would
-// answer a write; nil: it is none.
+// ScriptRefused returns a WriteError where a master answers a script with an err with which it
+// would refuse a write; otherwise nil.
 func ScriptRefused(err error) error {
 	if _, refused := ofWrite(err); refused || err != nil && isSilence(err) {
 		return &WriteError{err}
@@ -42,7 +42,7 @@ func ScriptRefused(err error) error {
 	return nil
 }
 
-// ofWrite is the answer of a master that refuses writes; false: err is about something else.
+// ofWrite returns the Answer of a master that refuses writes; false: err is about something else.
 func ofWrite(err error) (Answer, bool) {
 	if reply, ok := errors.AsType[redis.Error](err); ok {
 		for _, w := range refusedWrites {

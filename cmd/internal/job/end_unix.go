@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// endBound is for a signal to arrive.
+// endBound is how long a signal may take to arrive.
 const endBound = time.Second
 
-// EndBy ends this process by a signal, so that whoever waits for it sees that, as a shell
-// that ends its script. For the group: where that is in the foreground all of it gets the
-// signal, as from a terminal. It returns where the process does not end so: as process 1,
-// where the signal was ignored when it was started, and by signals that a Go program has
-// no default for.
+// EndBy ends this process by a signal, so that its parent sees the signal; a shell then ends its
+// script. With group, the whole process group gets the signal, as from a terminal, if the group
+// is in the foreground. EndBy returns if the process does not end: it is process 1, the signal
+// was ignored at its start, or the signal is not SIGINT, SIGTERM or SIGHUP.
 func EndBy(s syscall.Signal, group bool) {
 	t := openTerminal()
 	if group = group && t.file != nil && t.front() == syscall.Getpgrp(); group {
-		// By SIGQUIT this process would end with the states of its goroutines.
+		// Otherwise SIGQUIT would make this process print its goroutines.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGQUIT)
 	}
 	t.close()

@@ -15,10 +15,10 @@ import (
 	"syscall"
 )
 
-// defaultPath is where programs are where there is no PATH.
+// defaultPath is the search path where PATH is not set.
 const defaultPath = "/bin:/usr/bin"
 
-// An InterpreterError says that the interpreter is missing which a script names in its first line.
+// An InterpreterError says that the interpreter in the first line of a script is missing.
 type InterpreterError struct{ Interpreter string }
 
 func (e *InterpreterError) Error() string {
@@ -55,13 +55,13 @@ func Find(name string) (string, error) {
 	return "", failed
 }
 
-const headSize = 256 // the kernel's
+const headSize = 256 // as in the kernel
 
-// headOf is the beginning of a file, by which the kernel and shells know what it is.
+// headOf returns the beginning of a file, by which the kernel and shells recognize its type.
 func headOf(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // it may be run all the same
+		return nil // the system may still run it
 	}
 	defer func() { _ = file.Close() }()
 	head := make([]byte, headSize)
@@ -74,7 +74,7 @@ func checkInterpreter(path string) error {
 	line, is := bytes.CutPrefix(head, []byte("#!"))
 	line, _, whole := bytes.Cut(line, []byte("\n"))
 	words := bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
-	if !is || len(words) == 0 || len(words) == 1 && !whole && len(head) == headSize { // a name that is cut off is none
+	if !is || len(words) == 0 || len(words) == 1 && !whole && len(head) == headSize { // the name is cut off
 		return nil
 	}
 	if _, err := os.Stat(string(words[0])); errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func checkInterpreter(path string) error {
 	return nil
 }
 
-// fork starts the command. The kernel does not know what a script without an interpreter
-// is; then it is one of the shell, unless it is a program of another system.
+// fork starts the command. The kernel does not run a script without an interpreter, so the shell
+// runs it, unless a zero byte shows that it is a program of another system.
 func (c *Command) fork(sys *syscall.SysProcAttr) (pid int, err error) {
 	attr := &syscall.ProcAttr{Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: sys}
 	pid, err = syscall.ForkExec(c.Path, c.Args, attr)

@@ -15,47 +15,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ofThisSystem are the signals that end a process and are not on all systems: among them those of real time.
+// ofThisSystem are the signals that end a process and exist only on some systems, such as real-time signals.
 var ofThisSystem = func() []os.Signal {
 	all := []os.Signal{syscall.SIGPWR, syscall.SIGSTKFLT}
-	for s := syscall.Signal(35); s <= 64; s++ { // those before are the C libraries', and cannot be had
+	for s := syscall.Signal(35); s <= 64; s++ { // the C libraries use those before, which cannot be caught
 		all = append(all, s)
 	}
 	return all
 }()
 
-// attributes gives the command a process group of its own, and SIGTERM should
-// this process die without a word, as by SIGKILL.
+// attributes gives the command a process group of its own, and SIGTERM if this process
+// dies suddenly, for example by SIGKILL.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// orphansAreOurs: who descends from this process is its child when nobody nearer is left.
+// orphansAreOurs says that a descendant becomes a child of this process when its parents have ended.
 const orphansAreOurs = true
 
-// stop suspends a process, or the group of this one, by SIGTSTP: who looks after this
-// process takes SIGSTOP for no key. Package signal cannot give SIGTSTP its default back;
-// Notify takes it away again.
+// stop suspends a process, or the group of this one, by SIGTSTP: the parent of this process
+// does not take SIGSTOP for Ctrl-Z. Package signal cannot restore the default of SIGTSTP, so
+// stop does; a later Notify replaces it again.
 func stop(pid int) {
 	signal.Ignore(syscall.SIGTSTP)
 	var byDefault [64]byte // a struct sigaction
 	_, _, failed := unix.RawSyscall6(unix.SYS_RT_SIGACTION,
 		uintptr(syscall.SIGTSTP), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 	_ = syscall.Kill(pid, syscall.SIGTSTP)
-	if failed != 0 { // the size of a set of signals is another
+	if failed != 0 { // the size of a signal set is not 8
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	}
 }
 
-// adoptOrphans makes the command's orphans this process's own children. They are reaped
-// here: where process 1 does not do that, as in many containers, they would stay for
-// ever. And none of them can hide from look.
+// adoptOrphans makes the command's orphans children of this process, which reaps them. Where
+// process 1 does not reap, as in many containers, they would stay for ever. As children they
+// also cannot hide from look.
 func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // Linux 3.4
 }
 
-// Room is an error under a limit of the address space at which a Go program may end at any moment: for
-// want of a thread, in the middle of the command.
+// Room returns an error if the limit of the address space is too low: a Go program may then
+// die at any moment, in the middle of the command, because it gets no thread.
 func Room() error {
 	const least = 2 << 30
 	var space unix.Rlimit
@@ -66,10 +66,10 @@ func Room() error {
 	return fmt.Errorf(text, space.Cur>>10, least>>10)
 }
 
-// processOf reads /proc. The error is ESRCH of one that has ended.
+// processOf reads a process from /proc. The error is ESRCH if it has ended.
 func processOf(pid string) (p process, err error) {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	// The name between them may hold any character.
+	// The name in parentheses may contain any character.
 	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if err != nil || begin < 0 || end < begin {
 		return p, cmp.Or(err, error(syscall.ESRCH))
@@ -87,15 +87,15 @@ func processOf(pid string) (p process, err error) {
 		id: id{pid: n, start: fields[19]}, name: string(stat[begin+1 : end]),
 		parent: number(1), group: number(2), session: number(3), suspended: fields[0] == "T" || fields[0] == "t",
 	}
-	// Of a process without a first thread others may run still.
+	// A process whose first thread has ended may still run others.
 	if err == nil && (fields[0] == "Z" || fields[0] == "X") && number(17) <= 1 {
 		err = syscall.ESRCH
 	}
 	return p, err
 }
 
-// alive reports whether it still is what it was: it has not ended, and has not left its
-// session, as a daemon does a moment after it was started.
+// alive reports whether the process has neither ended nor left its session, as a daemon does
+// a moment after its start.
 func (p process) alive() bool {
 	if p.pid < 0 {
 		return membersOf(-p.pid) != nil
@@ -104,16 +104,16 @@ func (p process) alive() bool {
 	return err == nil && now.id == p.id && now.session == p.session
 }
 
-// parentOf reads /proc.
+// parentOf reads the parent of a process from /proc.
 func parentOf(pid int) (int, bool) {
 	p, err := processOf(strconv.Itoa(pid))
 	return p.parent, err == nil
 }
 
-// A family is all that descends from this process, but for children that it had before the command, and for theirs.
+// A family is the descendants of this process, except children from before the command and their descendants.
 type family struct{ before map[id]bool }
 
-// newFamily notes who was there before.
+// newFamily records the descendants from before the command.
 func newFamily() *family {
 	f := &family{before: map[id]bool{}}
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) != nil {
@@ -126,9 +126,9 @@ func newFamily() *family {
 	return f
 }
 
-// look finds those that have not ended: here are those of our session, left are those that have left it, as daemons do.
-// Where it is blind, the command's group stands for all. Where it is so for a moment, as without a free descriptor, it
-// finds one of whom nothing is known.
+// look finds the processes that have not ended: here are those of our session, left are those that have left it, as
+// daemons do. Where processes cannot be listed, it returns the command's group as one process. Where that fails for a
+// moment, for example without a free descriptor, it returns one process of which nothing is known.
 func (f *family) look(group int) (here, left []process) {
 	all, err := descendants()
 	switch {
@@ -139,13 +139,12 @@ func (f *family) look(group int) (here, left []process) {
 	}
 	ours, _ := unix.Getsid(0)
 	before := map[int]bool{}
-	// The command has a group of its own: who is of this process's group descends from somebody else, whom no look
-	// has seen.
+	// The command has a group of its own: a process in our group descends from another child, which no look has seen.
 	others := syscall.Getpgrp()
 	for _, p := range all { // parents come first
 		switch before[p.pid] = f.before[p.id] || before[p.parent] || p.group == others; {
 		case before[p.pid]:
-			f.before[p.id] = true // also when its parent has ended
+			f.before[p.id] = true // also after its parent has ended
 		case p.session == ours:
 			here = append(here, p)
 		default:
@@ -153,13 +152,13 @@ func (f *family) look(group int) (here, left []process) {
 		}
 	}
 	if here == nil && unix.Waitid(unix.P_PGID, group, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil {
-		here = membersOf(group) // of another user, whom hidepid hides
+		here = membersOf(group) // of another user, hidden by hidepid
 	}
 	return here, left
 }
 
-// descendants are all processes that descend from this one, parents before children. The error is
-// errors.ErrUnsupported where /proc does not tell, or has the numbers of another namespace.
+// descendants returns all processes that descend from this one, parents before children. The error is
+// errors.ErrUnsupported where there is no /proc, or it has the numbers of another namespace.
 func descendants() (all []process, err error) {
 	self := os.Getpid()
 	if name, err := os.Readlink("/proc/self"); err != nil || name != strconv.Itoa(self) {
@@ -183,7 +182,7 @@ func descendants() (all []process, err error) {
 		case err == nil:
 			children[p.parent] = append(children[p.parent], p)
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
-			return nil, err // and not where it has ended, or is hidden
+			return nil, err // otherwise it has ended, or is hidden
 		}
 	}
 	all = children[self]

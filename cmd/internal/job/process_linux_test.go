@@ -17,10 +17,10 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// withoutFirstThread has this program, where it is set, end its first thread and work on in others.
+// withoutFirstThread is a variable that makes this program end its first thread and go on in others.
 const withoutFirstThread = "JOB_TEST_WITHOUT_FIRST_THREAD"
 
-func init() { // which runs on the first thread
+func init() { // runs on the first thread
 	if os.Getenv(withoutFirstThread) == "" {
 		return
 	}
@@ -65,7 +65,7 @@ func TestAProcessWithoutItsFirstThreadHasNotEnded(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// Who cannot be looked at for a moment may be there: what is left out of such a look would go on without the lock.
+// While processes cannot be listed, some may still run: a look without them would let them go on without the lock.
 func TestALookWithoutAFreeDescriptorFindsSomebody(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// A process is one that the command has started. Where no processes can be listed, their group stands for them all.
+// A process is one that the command has started. Where processes cannot be listed, one process is their whole group.
 type process struct {
 	id
 	name                   string
@@ -17,9 +17,9 @@ type process struct {
 	suspended              bool
 }
 
-// An id names a process: another may have the same number later.
+// An id identifies a process: another one may have the same number later.
 type id struct {
-	pid   int    // negative: of a group; 0: of those that could not be looked at
+	pid   int    // negative: of a group; 0: of processes that could not be listed
 	start string // when it was started
 }
 
@@ -54,7 +54,7 @@ func (p process) signal(s syscall.Signal) error {
 	return syscall.Kill(p.pid, s)
 }
 
-// membersOf is the group in place of its processes; nil: nobody is left of it.
+// membersOf returns the group as one process; nil: none of its processes is left.
 func membersOf(group int) []process {
 	if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// While a group was suspended nothing was renewed, and the loss may not have
-// been told yet when somebody continues it.
+// While a group was suspended nothing was renewed, and the loss may not be known yet when
+// somebody continues it.
 func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 	dir := t.TempDir()
 	pidFile, went := filepath.Join(dir, "pid"), filepath.Join(dir, "went")
-	signals := make(chan os.Signal) // a send returns when Run has done with the one before
+	signals := make(chan os.Signal) // a send returns when Run has handled the signal before
 	var held atomic.Bool
 	c := &Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", `echo $$ >"$0"; kill -STOP $$; : >"$1"; exit 3`, pidFile, went},
@@ -48,7 +48,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 		}
 	}
 	send(syscall.SIGCONT)
-	send(syscall.SIGWINCH) // which nobody heeds
+	send(syscall.SIGWINCH) // the command ignores it
 	held.Store(true)
 	if _, err := os.Stat(went); err == nil || !suspended() {
 		t.Error("it has gone on without the lock")

@@ -12,7 +12,7 @@ import (
 // Ending are the signals that ask a process to end.
 var Ending = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// Writing are those that a process gets for what it has written itself.
+// Writing are the signals that a process gets for its own writes.
 var Writing = []os.Signal{syscall.SIGPIPE}
 
 // NameOf describes a signal.
@@ -32,7 +32,7 @@ func EndBy(syscall.Signal, bool) {}
 //
 // There are no process groups here: what the command starts is neither waited
 // for nor ended. Ctrl-C reaches the command from its console, so nothing is
-// forwarded; after a loss it is ended at once, since it cannot be asked.
+// forwarded. After a loss the command is killed at once, since it cannot be asked to end.
 func (c *Command) Run() (Result, error) {
 	cmd := &exec.Cmd{Path: c.Path, Args: c.Args, Env: c.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	c.Started()
@@ -60,5 +60,5 @@ func (c *Command) Run() (Result, error) {
 	}
 }
 
-// Room is not looked at here.
+// Room checks nothing on this system.
 func Room() error { return nil }

@@ -17,16 +17,16 @@ import (
 )
 
 // Run starts the command and returns when it and all that it has started have ended: on
-// Linux everybody who descends from it and has not left the session, elsewhere everybody
-// of its process group. After a loss it returns sooner where nobody is left whom it may
-// signal. An error means that the command could not be started.
+// Linux all its descendants that have not left the session, elsewhere its process group.
+// After a loss it returns sooner if it may signal none of those that are left. An error
+// means that the command could not be started.
 func (c *Command) Run() (Result, error) {
-	// The signal that the command gets when this process dies comes with the
-	// end of the thread that started it; so this goroutine keeps its thread.
+	// The command gets its Pdeathsig when the thread ends that started it, so this
+	// goroutine keeps its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	adoptOrphans()
-	children := make(chan os.Signal, 1) // one that waits is enough: reap takes all
+	children := make(chan os.Signal, 1) // one pending signal is enough: reap takes all children
 	signal.Notify(children, syscall.SIGCHLD)
 	defer signal.Stop(children)
 	Listen(c.Signals, ofTerminal...)
@@ -42,26 +42,25 @@ func (c *Command) Run() (Result, error) {
 	return g.result, nil
 }
 
-// Ending are the signals that would end another program: it was asked to end, or has set itself a limit. At
-// some of them a Go program would end with the states of its goroutines and code 2, and others it would not heed.
+// Ending are the signals that would end another program: a request to end, or a limit that was reached. By default
+// a Go program prints its goroutines and exits with code 2 at some of them, and ignores others.
 var Ending = append([]os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,
 	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
 }, ofThisSystem...)
 
-// Writing are those that a process gets for what it has written itself.
+// Writing are the signals that a process gets for its own writes.
 var Writing = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
 
 // NameOf returns the name of a signal: SIGINT.
 func NameOf(s syscall.Signal) string { return cmp.Or(unix.SignalName(s), s.String()) }
 
-// ofTerminal are the signals that are forwarded beside those of Ending.
+// ofTerminal are the signals that Run handles in addition to those of Ending.
 var ofTerminal = []os.Signal{syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGCONT}
 
-// A group is a command that was started, and all that it starts itself. It is
-// used by one goroutine, which also reaps: no process number is used after it
-// was given back.
+// A group is a command that was started, and all that it starts itself. One goroutine
+// uses it and also reaps, so no process number is used after it was freed.
 type group struct {
 	*Command
 	*family
@@ -70,14 +69,14 @@ type group struct {
 	childless bool
 	result    Result
 	poll      *time.Ticker
-	bound     <-chan time.Time // of what happens next after a loss
+	bound     <-chan time.Time // when the next step after a loss is due
 
-	here, left  []process      // as they were seen last
-	told        bool           // that others are left
-	interrupted bool           // by a SIGINT since the command has ended
-	asked       syscall.Signal // to end, by which signal, and when
+	here, left  []process      // as last seen
+	told        bool           // it was printed that others are left
+	interrupted bool           // the last signal was a SIGINT, after the command ended
+	asked       syscall.Signal // the last signal that asked all to end, and when
 	askedAt     time.Time
-	refused     map[id]bool // who may not be signalled
+	refused     map[id]bool // processes that may not be signaled
 	halted      []process   // by suspend
 }
 
@@ -85,10 +84,10 @@ func (g *group) start() (err error) {
 	sys := attributes()
 	g.terminal.lendAtStart(sys)
 	g.pid, err = g.fork(sys)
-	// Who has lent the terminal away writes to it and takes it back from the background.
-	// Where "stty tostop" is set, that would suspend this process, and nothing would be
-	// renewed. Not sooner: the command would inherit it. And no handler does for
-	// ignoring: the write would begin anew for ever.
+	// While the terminal is lent, this process writes to it and takes it back from the
+	// background. SIGTTOU would suspend it ("stty tostop"), and nothing would be renewed.
+	// Ignored only after fork, as the command would inherit that. A handler is no
+	// substitute: the write would start again for ever.
 	signal.Ignore(syscall.SIGTTOU)
 	g.Started()
 	if sys.Foreground && err == nil {
@@ -97,7 +96,7 @@ func (g *group) start() (err error) {
 	return err
 }
 
-// attend sees the group to its end.
+// attend handles all events until the group has ended.
 func (g *group) attend(children <-chan os.Signal) {
 	lost := g.Lost
 	g.poll = time.NewTicker(time.Hour) // shorter when the command has ended
@@ -127,13 +126,13 @@ func (g *group) attend(children <-chan os.Signal) {
 	}
 }
 
-// over reports whether nobody is left to be waited for.
+// over reports whether no process is left to wait for.
 func (g *group) over() bool {
 	if !g.result.Ended && !g.result.Lost {
 		return false
 	}
 	awaited := func(p process) bool { return !(g.result.Lost && g.refused[p.id]) }
-	if slices.ContainsFunc(g.here, func(p process) bool { return awaited(p) && p.alive() }) { // who has not ended since
+	if slices.ContainsFunc(g.here, func(p process) bool { return awaited(p) && p.alive() }) { // not ended since the last look
 		return false
 	}
 	g.find()
@@ -149,8 +148,8 @@ func (g *group) over() bool {
 	return true
 }
 
-// find looks who is left. Of those that fork and end while it looks one may not be seen;
-// but the first of them was a child of this process, to which it is reaped.
+// find looks for processes that are left. A look may miss processes that fork and end
+// meanwhile. But the first of them was a child of this process, so reap sees its end.
 func (g *group) find() {
 	for again := true; again; {
 		again = false
@@ -161,12 +160,12 @@ func (g *group) find() {
 	}
 }
 
-// tick is called again and again while the command has ended and others have not, or all are to be killed.
+// tick is called every lingerPoll, once the command has ended or the lock is lost.
 func (g *group) tick() {
-	g.reap() // orphans, where SIGCHLD went unseen
+	g.reap() // orphans whose SIGCHLD was missed
 	switch {
 	case g.result.Killed:
-		g.sendAll(syscall.SIGKILL) // also to those that are new
+		g.sendAll(syscall.SIGKILL) // also to new processes
 	case !g.told && !g.result.Lost:
 		g.told = true
 		text := "the command has ended, and what it has started has not: " +
@@ -178,7 +177,7 @@ func (g *group) tick() {
 	}
 }
 
-// reap takes notice of all children that have stopped or ended, and reports whether one has ended.
+// reap handles all children that have stopped or ended, and reports whether one has ended.
 func (g *group) reap() (ended bool) {
 	for {
 		var status syscall.WaitStatus
@@ -209,14 +208,14 @@ func (g *group) end(status syscall.WaitStatus) {
 		g.result.Code = 128 + int(g.result.Signal)
 	}
 	if g.terminal.takeBack(status.Signaled()) {
-		_ = syscall.Kill(0, syscall.SIGCONT) // others of this group that have used the terminal while it was lent
+		_ = syscall.Kill(0, syscall.SIGCONT) // continue others of our group that used the lent terminal
 	}
 	g.poll.Reset(lingerPoll)
 }
 
-// send sends a signal to everybody of the command's group, and to the command also where it has moved to another one.
+// send sends a signal to the command's group, or to the command alone if it has moved to another group.
 func (g *group) send(s syscall.Signal) {
-	if g.result.Ended { // the group may be empty, and its number another's by now
+	if g.result.Ended { // the group may be empty, and another one may have its number
 		here, _ := g.look(g.pid)
 		if !slices.ContainsFunc(here, func(p process) bool { return p.group == g.pid }) {
 			return
@@ -228,14 +227,14 @@ func (g *group) send(s syscall.Signal) {
 }
 
 // sendAll sends signals to all that the command has started: to its group in one step,
-// then to the others, until it finds nobody new. What those start who have been told is
-// theirs to end, but for SIGKILL: they may be cleaning up.
+// then to the others, until it finds no new ones. Except for SIGKILL, it leaves out what
+// a signaled process starts afterwards: that may be needed to clean up.
 func (g *group) sendAll(signals ...syscall.Signal) {
 	for _, s := range signals {
 		g.send(s)
 	}
 	kills := signals[0] == syscall.SIGKILL
-	told := map[int]int{} // in which pass
+	told := map[int]int{} // by pid, in which pass
 	for pass, again := 1, true; again; pass++ {
 		again = false
 		g.here, _ = g.look(g.pid)
@@ -244,7 +243,7 @@ func (g *group) sendAll(signals ...syscall.Signal) {
 				continue
 			}
 			told[p.pid], again = pass, true
-			err := g.reach(p) // a signal to a group does not tell whom it has not reached
+			err := g.reach(p) // a signal to a group does not say which processes it missed
 			for _, s := range signals {
 				if err == nil && p.pid > 0 && (p.group != g.pid || kills) {
 					err = p.signal(s)
@@ -254,7 +253,7 @@ func (g *group) sendAll(signals ...syscall.Signal) {
 	}
 }
 
-// reach is an error where a process may not be signalled, and says so once.
+// reach returns an error if a process may not be signaled, and prints that once.
 func (g *group) reach(p process) error {
 	err := p.signal(0)
 	if errors.Is(err, syscall.EPERM) && !g.refused[p.id] {
@@ -264,7 +263,7 @@ func (g *group) reach(p process) error {
 	return err
 }
 
-// forward passes a signal on: to all if it asks them to end, else to the command's group, as a terminal does.
+// forward forwards a signal: to all if it asks them to end, else to the command's group, as a terminal does.
 func (g *group) forward(s syscall.Signal) {
 	again := s == syscall.SIGINT && g.interrupted
 	g.interrupted = g.result.Ended && s == syscall.SIGINT
@@ -273,26 +272,26 @@ func (g *group) forward(s syscall.Signal) {
 	case s == syscall.SIGCONT:
 		g.resume()
 	case s == syscall.SIGTTIN:
-		// Another one of this process's group reads from the terminal that is lent, and
-		// is stopped. This process renews.
+		// Another process of our group reads from the lent terminal, and is stopped.
+		// This process goes on, and renews.
 	case s == syscall.SIGTERM, s == syscall.SIGHUP:
 		if s == g.asked && time.Since(g.askedAt) < sameBound {
 			return
 		}
-		if g.sendAll(s); g.Held() { // else more follows
-			g.sendAll(syscall.SIGCONT) // to end also where it is suspended
+		if g.sendAll(s); g.Held() { // otherwise terminate follows
+			g.sendAll(syscall.SIGCONT) // a suspended process goes on, to end
 		}
 		g.asked, g.askedAt = s, time.Now()
 	case again: // what a shell starts in the background ignores SIGINT
 		g.sendAll(syscall.SIGTERM)
-	case s == syscall.SIGTSTP && g.result.Ended && !g.result.Lost: // nobody else stops now
+	case s == syscall.SIGTSTP && g.result.Ended && !g.result.Lost: // no command is left that would stop
 		g.suspend()
 	default:
-		g.send(s) // a stop of ours follows when the command has stopped
+		g.send(s) // this process stops when the command has stopped
 	}
 }
 
-// terminate asks all to end, and lets them go on to do so where they are suspended.
+// terminate asks all processes to end, and continues suspended ones so that they can.
 func (g *group) terminate() {
 	g.result.Lost = true
 	g.poll.Reset(lingerPoll)
@@ -310,14 +309,14 @@ func (g *group) kill() {
 	g.sendAll(syscall.SIGKILL)
 }
 
-// stopped is told that the command was suspended. Where it only waits for the
-// terminal, and that is ours to give, it gets it. Where a person has suspended
-// it, this process is suspended too, so that the shell notices. SIGSTOP is
-// nobody at a terminal: the command stands still and the lock is held on.
+// stopped handles a suspension of the command. If the command only waits for the
+// terminal, and we can lend that, it gets it. If a person has suspended it, this process
+// is suspended too, so that the shell notices. SIGSTOP does not come from a terminal: the
+// command stays suspended, and the lock stays held.
 func (g *group) stopped(s syscall.Signal) {
 	switch {
 	case g.result.Lost:
-		g.send(syscall.SIGCONT) // to die
+		g.send(syscall.SIGCONT) // so that it can end
 	case s == syscall.SIGSTOP:
 	case s != syscall.SIGTSTP && g.terminal.lend(g.pid):
 		g.send(syscall.SIGCONT)
@@ -329,9 +328,9 @@ func (g *group) stopped(s syscall.Signal) {
 	}
 }
 
-// suspend stops this process until somebody continues it. Nothing is renewed
-// meanwhile. Where no shell looks after this process it does not stop, and the
-// group goes on at once, as the kernel has it for other processes.
+// suspend stops this process until somebody continues it. Nothing is renewed meanwhile.
+// If no shell controls this process, it does not stop and the group goes on at once, as
+// with an orphaned process group in the kernel.
 func (g *group) suspend() {
 	wasLent := g.terminal.takeBack(false)
 	if orphaned() {
@@ -346,18 +345,18 @@ func (g *group) suspend() {
 	}
 	whom := os.Getpid()
 	if wasLent {
-		// What Ctrl-Z does to a script that has started us, and others of a pipeline, had we not
-		// lent the terminal.
+		// Also a script that has started us, and others of a pipeline, as Ctrl-Z does where the
+		// terminal was not lent.
 		whom = 0
 	}
 	stop(whom)
-	stopped := time.After(stopBound) // no time passes for this process while it is
+	stopped := time.After(stopBound) // ends the wait if SIGCONT is ignored
 	for {
 		select {
 		case s := <-g.Signals:
 			switch s {
 			case syscall.SIGCONT:
-			case syscall.SIGTSTP: // it came before
+			case syscall.SIGTSTP: // it came before the stop
 				continue
 			default:
 				g.forward(s.(syscall.Signal))
@@ -371,7 +370,7 @@ func (g *group) suspend() {
 	}
 }
 
-// halt suspends those that still run, and reports whether nobody runs on; if not, who does.
+// halt suspends the processes that still run; false: the returned process cannot be suspended.
 func (g *group) halt() (process, bool) {
 	for again := true; again; {
 		again = false
@@ -389,8 +388,8 @@ func (g *group) halt() (process, bool) {
 	return process{}, true
 }
 
-// orphaned reports whether nobody outside of our group of processes looks after
-// it, as a shell with job control does.
+// orphaned reports whether our process group is orphaned: it has no parent in the session
+// that controls it, such as a shell with job control.
 func orphaned() bool {
 	session, err := unix.Getsid(0)
 	if err != nil {
@@ -411,8 +410,8 @@ func orphaned() bool {
 	}
 }
 
-// resume lets the group go on, if the lock is still held. If it is not, Lost is
-// about to be closed, and what follows from that is all that the group will see.
+// resume lets the group go on if the lock is still held. Otherwise Lost is about to be
+// closed, and terminate follows.
 func (g *group) resume() {
 	if !g.Held() {
 		return

@@ -32,13 +32,13 @@ func (t *terminal) close() {
 	}
 }
 
-// interactive reports whether a command of ours is the one that a person talks
-// to. In a pipeline it may not be: the next command would lose the terminal.
+// interactive reports whether the command talks to a person. A command in a pipeline may
+// not: the next command of the pipeline would lose the terminal.
 func (t *terminal) interactive() bool {
 	return t.file != nil && term.IsTerminal(0) && term.IsTerminal(1)
 }
 
-// front is the group in the foreground.
+// front returns the process group in the foreground; 0: it is not known.
 func (t *terminal) front() int {
 	front, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -47,17 +47,17 @@ func (t *terminal) front() int {
 	return front
 }
 
-// lendAtStart has a command get the terminal before it runs, for it may lend it on at once.
+// lendAtStart gives a command the terminal before it runs, because the command may lend it on at once.
 func (t *terminal) lendAtStart(sys *syscall.SysProcAttr) {
 	if t.interactive() && t.front() == syscall.Getpgrp() {
 		sys.Foreground, sys.Ctty = true, int(t.file.Fd())
 		t.modes, _ = term.GetState(sys.Ctty)
-		t.lent = -1 // to whom is not known yet
+		t.lent = -1 // the group is not known yet
 	}
 }
 
-// lend puts a group into the foreground, if that is our place or was lent
-// already, and reports whether it is there.
+// lend puts a group into the foreground, if our group or that one is there now, and
+// reports whether it is there.
 func (t *terminal) lend(group int) bool {
 	if t.file == nil {
 		return false
@@ -76,14 +76,14 @@ func (t *terminal) lend(group int) bool {
 	return true
 }
 
-// takeBack puts our own group into the foreground, if it lent its place, and reports whether it did. Who has that was
-// killed had no time to give the terminal its modes back, so that happens here.
+// takeBack puts our own group into the foreground if the terminal was lent, and reports whether it was. A command that
+// was killed had no time to restore the terminal's modes, so takeBack does.
 func (t *terminal) takeBack(killed bool) bool {
 	if t.lent == 0 {
 		return false
 	}
 	front, fd := t.front(), int(t.file.Fd())
-	_ = unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, syscall.Getpgrp()) // from the background, where SIGTTOU is ignored
+	_ = unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, syscall.Getpgrp()) // in the background this needs SIGTTOU ignored
 	if killed && t.modes != nil && (front == t.lent || front == syscall.Getpgrp()) {
 		_ = term.Restore(fd, t.modes)
 	}

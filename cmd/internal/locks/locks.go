@@ -131,7 +131,7 @@ type LocksDocument struct {
 
 type lockRow struct {
 	Key     string         `json:"key"`
-	Bytes   []byte         `json:"key_base64,omitempty"` // of a key that is no UTF-8: key has it as it is shown
+	Bytes   []byte         `json:"key_base64,omitempty"` // of a key that is not UTF-8; key has it as printed
 	Kind    string         `json:"kind"`                 // lock, readers, foreign, mixed or stuck
 	Verdict string         `json:"verdict"`              // as in status
 	Need    int            `json:"need"`                 // masters that make a quorum
@@ -141,7 +141,7 @@ type lockRow struct {
 	Fence   uint64         `json:"fence,omitempty"`
 }
 
-// listedHolders is how many of a lock --json lists.
+// listedHolders is how many holders of a lock --json lists.
 const listedHolders = 10
 
 func document(s *Survey) *LocksDocument {

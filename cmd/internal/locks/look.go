@@ -23,7 +23,7 @@ var besideScript string
 // group is how many keys are asked about at a time.
 const group = 50
 
-// A Kind is what sort of lock it is.
+// A Kind is a kind of lock.
 type Kind string
 
 // Kinds.
@@ -32,7 +32,7 @@ const (
 	Readers Kind = "readers" // of a read-write lock
 	Foreign Kind = "foreign" // a string that expires: of another Redlock client, or no lock at all
 	Mixed   Kind = "mixed"   // readers on some masters, a token on others
-	Stuck   Kind = "stuck"   // it never expires, or is no lock: whoever waits for it waits for ever
+	Stuck   Kind = "stuck"   // it never expires, or is no lock: a waiter waits for ever
 )
 
 // A Lock is a key that is locked, or may be.
@@ -44,8 +44,8 @@ type Lock struct {
 	Fence   uint64 // the highest fencing token that was given for this key; 0: none, or not known
 }
 
-// look asks all masters about the keys, a group at a time. cut tells that ctx ended
-// before all were asked about.
+// look asks all masters about the keys, a group at a time. cut: ctx ended before all were
+// asked about.
 func (s *Survey) look(
 	ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string,
 ) (cut bool, err error) {
@@ -93,10 +93,10 @@ func lookAt(ctx context.Context, masters []*observe.Master, who observe.Inspecto
 	return locks, nil
 }
 
-// longestKey is that of a lock of this library, in bytes.
+// longestKey is the longest key of a lock of this library, in bytes.
 const longestKey = 1024
 
-// classify says what sort of lock it is; false: none, or none any more.
+// classify sets the kind of the lock; false: it is no lock, or no longer one.
 func (l *Lock) classify() bool {
 	strings, readers, ours := 0, 0, false // masters
 	for i := range l.Masters {
@@ -127,14 +127,14 @@ func (l *Lock) classify() bool {
 	return strings+readers > 0 || l.Kind == Stuck
 }
 
-// expiresWithReaders reports whether a sorted set ends with its last member, to the
-// second. One that does not is somebody else's (docs/reference/wire.md).
+// expiresWithReaders reports whether a sorted set expires with its last member, to the
+// second. Otherwise it is not of this library (docs/reference/wire.md).
 func expiresWithReaders(m *redlock.MasterHold) bool {
 	return m.Held.TTL >= 0 && len(m.Readers) > 0 && (m.Held.TTL-m.Readers[0].TTL).Abs() <= time.Second
 }
 
-// beside asks each master what stands beside the locks. It is not known of one that
-// does not answer.
+// beside asks each master for the queues and the fencing tokens of the locks. A master
+// that does not answer adds nothing.
 func beside(ctx context.Context, masters []*observe.Master, locks []Lock) {
 	if len(locks) == 0 {
 		return
@@ -163,7 +163,7 @@ func beside(ctx context.Context, masters []*observe.Master, locks []Lock) {
 	})
 }
 
-// note adds what one master says.
+// note adds the answer of one master.
 func (l *Lock) note(waiting, fence any) {
 	if n, err := redis.Int(waiting, nil); err == nil {
 		l.Waiting = max(l.Waiting, n)

@@ -26,15 +26,15 @@ var stepScript string
 type Search struct {
 	Master    string `json:"master"`
 	Steps     int    `json:"steps"`
-	Keys      int    `json:"keys"`             // that matched the pattern, of whatever sort
-	Hidden    int    `json:"hidden,omitempty"` // of those that this user may not look at
+	Keys      int    `json:"keys"`             // that matched the pattern, of any type
+	Hidden    int    `json:"hidden,omitempty"` // those of them that this user may not read
 	SlowestUS int64  `json:"slowest_us"`       // round trip of a step
 	Error     string `json:"error,omitempty"`  // why the search ended before its end
 
 	err error
 }
 
-// ended notes how the search ended.
+// ended records how the search ended.
 func (s *Search) ended(err error) {
 	if s.err = err; err != nil {
 		s.Error = term.Redacted(explain.Short(err))
@@ -47,13 +47,13 @@ var (
 	errNotRedis = errors.New("SCAN: not the reply of a Redis")
 )
 
-// A nameSet is the keys that may be locks, of all masters.
+// A nameSet is the set of keys on all masters that may be locks.
 type nameSet struct {
 	mu    sync.Mutex // guards names
 	names map[string]struct{}
 }
 
-// add reports whether there was room for all of them.
+// add adds names, and reports whether there was room for all of them.
 func (n *nameSet) add(names []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,8 +66,8 @@ func (n *nameSet) add(names []string) bool {
 	return true
 }
 
-// search looks through all masters at once for keys that may be locks. cut tells
-// that there are more than are named.
+// search looks through all masters at once for keys that may be locks. cut: there may be
+// more than names.
 func search(
 	ctx context.Context, masters []*observe.Master, pattern string,
 ) (names []string, searches []Search, cut bool) {
@@ -138,10 +138,10 @@ func (s *Search) step(
 	return next, names, nil
 }
 
-// forbidden says what a user needs whom the master does not let search.
+// forbidden returns the error of a search, with the permissions that it needs if the master denied it.
 func forbidden(err error) error {
 	text := err.Error()
-	// In a script Redis says the second up to 7.0, the third since 7.2.
+	// In a script, Redis up to 7.0 answers with the second text, and since 7.2 with the third.
 	if strings.Contains(text, "NOPERM") ||
 		strings.Contains(text, "can't run this command") ||
 		strings.Contains(text, "ACL failure in script") {

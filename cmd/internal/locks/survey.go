@@ -7,8 +7,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/observe"
 )
 
-// How much is asked of a master at a time. A step of so many keys keeps a master
-// busy for some tenths of a millisecond.
+// The load on a master. A step of StepKeys keeps it busy for some tenths of a millisecond.
 const (
 	StepKeys  = 100                  // of SCAN; a few more where a bucket of its table is full
 	Pause     = 2 * time.Millisecond // between steps
@@ -21,12 +20,12 @@ type Survey struct {
 	Locks   []Lock // by key
 	Masters []Search
 	Took    time.Duration
-	// Cut: not every key that may be a lock was asked about, for want of time, or
-	// since there were more than MostNames.
+	// Cut: not every key that may be a lock was asked about, because the time was over or
+	// there were more than MostNames.
 	Cut bool
 }
 
-// Searched is how many masters were searched to the end.
+// Searched returns how many masters were searched to the end.
 func (s *Survey) Searched() (n int) {
 	for i := range s.Masters {
 		if s.Masters[i].err == nil {
@@ -36,8 +35,8 @@ func (s *Survey) Searched() (n int) {
 	return n
 }
 
-// Find looks for locks whose keys match the pattern, as SCAN has it. When ctx ends
-// it says what it has found by then. The masters are those of who.
+// Find looks for locks whose keys match a pattern of SCAN. When ctx ends it returns what it
+// has found by then. masters are the masters of who.
 func Find(ctx context.Context, masters []*observe.Master, who observe.Inspector, pattern string) (*Survey, error) {
 	began := time.Now()
 	s := &Survey{}

@@ -20,7 +20,7 @@ import (
 type locksView struct {
 	app.Looks
 	layout func() term.Layout
-	limit  int // of what people are shown
+	limit  int // how many locks people are shown
 }
 
 func newLocksView(a *app.App, o *locksOptions) *locksView {
@@ -40,12 +40,12 @@ func (v *locksView) show(s *Survey) error {
 	return v.Print(nil, &text)
 }
 
-// shown is the locks that people are shown.
+// shown returns the locks that people are shown.
 func (v *locksView) shown(s *Survey) []Lock {
 	return s.Locks[:min(v.limit, len(s.Locks))]
 }
 
-// print is a look as people read it.
+// print writes a look for people.
 func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	l := v.layout()
 	sentence := func(text string) { l.Text(w, "", 0, text) }
@@ -78,8 +78,8 @@ func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	sentence(cost(s))
 }
 
-// shorten has keys take a quarter of the columns, and holders, which say where to look, what the others leave. Where
-// that is too little for user@host/pid, the number of masters tells alone that it is no quorum.
+// shorten cuts keys to a quarter of the columns, and holders, which say where to look, to what the other columns leave.
+// If that is too little for user@host/pid, it cuts the words after the number of masters, too.
 func shorten(l term.Layout, rows [][]string) {
 	for _, row := range rows {
 		row[0] = term.Shortened(row[0], max(l.Columns/4, leastWidth))
@@ -96,7 +96,7 @@ func shorten(l term.Layout, rows [][]string) {
 	}
 }
 
-// roomForHolders is what keys, numbers of masters and times leave.
+// roomForHolders returns the columns that keys, numbers of masters and times leave.
 func roomForHolders(l term.Layout, rows [][]string) int {
 	var others [][]string
 	for _, row := range rows {
@@ -109,7 +109,7 @@ func roomForHolders(l term.Layout, rows [][]string) int {
 	return l.Columns - widest
 }
 
-// tableRow is a lock as people read it.
+// tableRow returns the row of a lock for people.
 func tableRow(l *Lock) []string {
 	first := l.Holders[0]
 	row := []string{term.Unmoving(l.Key), string(l.Kind), lockHolder(l), lockOn(l), explain.RowTTL(lockLeft(l))}
@@ -129,7 +129,7 @@ func tableRow(l *Lock) []string {
 	return append(row, waiting, fence, token)
 }
 
-// lockHolder names who holds it, or what stands there.
+// lockHolder returns who holds the lock, or what the key has instead.
 func lockHolder(l *Lock) string {
 	if l.Kind == Readers && l.Readers > 1 {
 		return term.Count(l.Readers, "reader")
@@ -149,8 +149,7 @@ func lockHolder(l *Lock) string {
 	return name
 }
 
-// lockOn is on how many masters the first holder stands, and what that amounts to
-// where it is no quorum.
+// lockOn returns on how many masters the first holder is, and what that means where it is no quorum.
 func lockOn(l *Lock) string {
 	on := fmt.Sprintf("%d of %d", l.Holders[0].Masters, len(l.Masters))
 	switch l.Verdict {
@@ -163,7 +162,7 @@ func lockOn(l *Lock) string {
 	}
 }
 
-// lockLeft is until when it is held: by the last reader, of several.
+// lockLeft returns how long the lock is still held, of several readers by the last one.
 func lockLeft(l *Lock) time.Duration {
 	left := l.Holders[0].TTL
 	for i := range l.Holders {
@@ -174,7 +173,7 @@ func lockLeft(l *Lock) time.Duration {
 	return left
 }
 
-// sums says how many there are, and what was left out.
+// sums says how many locks there are, and what was left out.
 func (v *locksView) sums(s *Survey) string {
 	switch {
 	case len(s.Locks) == 0 && s.Cut:
@@ -203,7 +202,7 @@ func (v *locksView) sums(s *Survey) string {
 	return text
 }
 
-// cost is the last line.
+// cost returns the last line: what the search has cost.
 func cost(s *Survey) string {
 	var b strings.Builder
 	var steps, keys, hidden int
@@ -226,11 +225,11 @@ func cost(s *Survey) string {
 	return b.String()
 }
 
-// lockSums are how many keys there are of what sort.
+// lockSums are the numbers of keys by kind.
 type lockSums struct {
 	Held    int `json:"held"`    // by clients of this library
 	Unheld  int `json:"unheld"`  // without a quorum, or not known
-	Foreign int `json:"foreign"` // whoever has a quorum
+	Foreign int `json:"foreign"` // with or without a quorum
 	Stuck   int `json:"stuck"`   // never expire, or are no locks
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// surveyed is what a look finds, of inspections.
+// surveyed returns what a look finds.
 func surveyed() *Survey {
 	s := &Survey{Took: 12 * time.Millisecond, Masters: []Search{
 		{Master: "10.0.0.1:6379", Steps: 12, Keys: 1100, SlowestUS: 1000},
@@ -61,7 +61,7 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	testutil.Golden(t, "locks", all)
 }
 
-// Who holds a lock says where to look, so a narrow terminal shows it whole, and no column with nothing in it.
+// The holder of a lock says where to look, so a narrow terminal shows it whole, and leaves out empty columns.
 func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
 	t.Parallel()
 	const holder = "ci@build-1/4711"
@@ -84,7 +84,7 @@ func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
 	}
 }
 
-// "No locks." would be believed.
+// "No locks." would be wrong: two of three masters were not searched.
 func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
 	t.Parallel()
 	silent := errors.New("connection refused")

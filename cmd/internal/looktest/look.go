@@ -1,4 +1,4 @@
-// Package looktest is what masters tell in tests.
+// Package looktest makes looks at masters for tests.
 package looktest
 
 import (
@@ -17,12 +17,12 @@ func JudgedAt() drift.Instant {
 	return drift.AtWithoutBoot(time.Hour, time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 }
 
-// Millis is an instant in a marker, from JudgedAt.
+// Millis returns an instant as in a marker, d after JudgedAt.
 func Millis(d time.Duration) string {
 	return strconv.FormatInt(JudgedAt().Wall().Add(d).UnixMilli(), 10)
 }
 
-// Voter is what a good master of a declared fleet tells, but for the number of masters, which Look adds.
+// Voter returns the facts of a good master in a declared fleet, without the number of masters, which Look adds.
 func Voter(address string) guard.Facts {
 	f := guard.Facts{
 		Master:    address,
@@ -36,18 +36,18 @@ func Voter(address string) guard.Facts {
 	return f
 }
 
-// Away is a master that does not run.
+// Away returns the facts of a master that does not run.
 func Away(address string) guard.Facts { return guard.Facts{Master: address, Err: testutil.ErrRefused} }
 
-// Reading is a look at a clock that is right.
+// Reading returns a reading of a clock that is right.
 func Reading() drift.Reading {
 	return drift.Reading{Sent: JudgedAt(), Received: JudgedAt(), Time: JudgedAt().Wall()}
 }
 
-// Look is a look at masters that have told this, by a client without flags. Nothing keeps them from taking a write.
+// Look returns a look at masters with these facts, by a client without flags. No master refuses writes.
 func Look(facts ...guard.Facts) *observe.Look { return LookAs(0, 0, facts...) }
 
-// LookAs is one by a client with these flags, 0 where they are not given.
+// LookAs returns a look by a client with these flags, 0 where they are not given.
 func LookAs(maxTTL, skew time.Duration, facts ...guard.Facts) *observe.Look {
 	for i := range facts {
 		if m := &facts[i].Marker; m.Version != "" && m.Masters == "" {

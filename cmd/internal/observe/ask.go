@@ -1,4 +1,4 @@
-// Package observe asks masters what no lock has to: who waits, what a marker says, INFO, TIME, CONFIG GET.
+// Package observe asks masters what locks do not need: who waits, what a marker says, INFO, TIME, CONFIG GET.
 package observe
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// A Master is one that can be asked. It is safe for concurrent use.
+// A Master is a master that can be asked. It is safe for concurrent use.
 type Master struct {
 	line  *pipeline.Pipeline
 	clock drift.Clock
 }
 
-// mastersOf are those of a pool, which closes them.
+// mastersOf returns the masters of a pool. The pool closes their connections.
 func mastersOf(p *pool.Pool) (masters []*Master) {
 	for _, line := range seam.Pipelines(p) {
 		masters = append(masters, &Master{line: line, clock: drift.System()})
@@ -31,7 +31,7 @@ func mastersOf(p *pool.Pool) (masters []*Master) {
 // Name is the master's address.
 func (m *Master) Name() string { return m.line.Name() }
 
-// Stats is how the connection stands.
+// Stats returns the state of the connection.
 func (m *Master) Stats() pool.Stats { return pool.Stats(m.line.Stats()) }
 
 // connectPoll is how often Connect looks.
@@ -53,7 +53,7 @@ func (m *Master) Connect(ctx context.Context) error {
 	}
 }
 
-// Each calls f for all masters at once, and returns when all calls have.
+// Each calls f for all masters at once, and returns when all calls have returned.
 func Each(masters []*Master, f func(i int, m *Master)) {
 	var wg sync.WaitGroup
 	for i, m := range masters {
@@ -62,7 +62,7 @@ func Each(masters []*Master, f func(i int, m *Master)) {
 	wg.Wait()
 }
 
-// An Answer is what became of a question.
+// An Answer is the answer to a command, or why there is none.
 type Answer struct {
 	Reply          any // as redigo parses it
 	Err            error

@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// poolOf is a pool of the masters.
+// poolOf returns a pool of the masters.
 func poolOf(t *testing.T, b *masters.Bubble) *pool.Pool {
 	t.Helper()
 	p, err := pool.New(b.URLs(), pool.WithDialer(b.Dialer()))
@@ -22,7 +22,7 @@ func poolOf(t *testing.T, b *masters.Bubble) *pool.Pool {
 	return p
 }
 
-// awaits has a fleet that was just opened await its masters. It returns for how long it did.
+// awaits opens a fleet and waits for its masters. It returns how long that took.
 func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
 	t.Helper()
 	p := poolOf(t, b)
@@ -44,7 +44,7 @@ func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
 
 func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 	masters.InBubble(t, 2, func(t *testing.T, b *masters.Bubble) {
-		b.Freeze(1) // accepts, and does not greet
+		b.Freeze(1) // accepts connections, and does not answer
 		f, _ := awaits(t, b)
 		b.Freeze(0)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -58,7 +58,7 @@ func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 	})
 }
 
-// In an outage a minority is up. What it says is better than nothing: a client of other settings would wait in vain.
+// In an outage a minority is up. Its markers are better than nothing: a client of other settings would wait in vain.
 func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
 	masters.InBubble(t, 5, func(t *testing.T, b *masters.Bubble) {
 		b.Ask(4, "HSET", guard.Key, "v", guard.Version, "maxttl", "5000", "n", "5", "level", "standard")
@@ -70,7 +70,7 @@ func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
 		if fleet.MaxTTL != 5*time.Second || fleet.Level != guard.Standard || !found || sure {
 			t.Errorf("%+v, %t, %t", fleet, found, sure)
 		}
-		// It may be the only one, and far away: whoever goes by defaults would change the fleet.
+		// It may be the only one, and far away: a client with the defaults would change the fleet.
 		b.Kill(3)
 		b.Freeze(4)
 		time.AfterFunc(settingsBound/2, b.All[4].Thaw)

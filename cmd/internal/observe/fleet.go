@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A Fleet is masters that are used together, with one connection to each for all that is asked.
+// A Fleet is the masters that are used together, with one connection to each for all commands.
 type Fleet struct {
 	URLs  []string // may hold passwords, and are never printed
 	Lines []*Master
@@ -21,9 +21,9 @@ type Fleet struct {
 	// Client is for inspections. It believes every master, gives none a marker, and takes no lock.
 	Client *redlock.Client
 
-	maxTTL, skew time.Duration   // as the flags say; 0: they do not
+	maxTTL, skew time.Duration   // from the flags; 0: not given
 	monitor      *voters.Monitor // nil: Look was not called yet
-	judgedBy     guard.Config    // by the monitor
+	judgedBy     guard.Config    // the settings of the monitor
 }
 
 // OpenFleet begins to connect to the masters of the flags, which are one fleet. The caller must close it.
@@ -57,15 +57,15 @@ func (f *Fleet) Close() {
 	if f.Client != nil {
 		f.Client.Close()
 	}
-	_ = f.Pool.Close() // its only error is none
+	_ = f.Pool.Close() // it returns no error
 }
 
-// Await waits until it is known which masters are there, for ConnectBound at the most.
+// Await waits until each master is connected or known to be away, at most for ConnectBound.
 func (f *Fleet) Await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
 	for _, line := range f.Lines {
-		_ = line.Connect(ctx) // each question tells of those that are not
+		_ = line.Connect(ctx) // later commands return why one is not connected
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// A Look is what the masters of a fleet have said of themselves at about one instant, and what a client would conclude.
+// A Look is what the masters of a fleet said about themselves at about one instant, and what a client would conclude.
 type Look struct {
 	*voters.Look
-	// Config is by what they are judged: the settings of most markers, and of the flags, where they are given.
+	// Config is the settings by which they are judged: those of the flags where given, else those of most markers.
 	Config guard.Config
-	// Refuses is why a master takes no write of a lock, whoever asks; nil: it takes it, or does not vote anyway.
+	// Refuses is why a master refuses every client's write of a lock; nil: it does not, or does not vote anyway.
 	Refuses []error
 }
 
@@ -29,8 +29,8 @@ func (l *Look) IsUp(i int) bool {
 	return why == nil || why.Cause != guard.NotConnected
 }
 
-// Look asks all masters that can be reached, for about ConnectBound at the most. On a master without a marker it notes
-// since when that is so, and writes nothing else.
+// Look asks all masters that can be reached, at most for ConnectBound, and twice if the markers have other settings
+// than it assumed. On a master without a marker it notes since when that is so, and writes nothing else.
 func (f *Fleet) Look(ctx context.Context) *Look {
 	if f.monitor == nil {
 		f.judgedBy = f.settings(guard.Config{})
@@ -70,12 +70,12 @@ func (f *Fleet) ask(ctx context.Context) *voters.Look {
 	return f.monitor.Look(ctx)
 }
 
-// settings is what a client has that is given these masters and flags, and for the rest goes by the markers.
+// settings returns the settings of a client with these masters and flags. The rest comes from the markers.
 func (f *Fleet) settings(markers guard.Config) guard.Config {
 	return ConfigOf(markers, len(f.Lines), f.maxTTL, f.skew)
 }
 
-// ConfigOf is the settings of a client, by what most markers say, and by its flags, 0 where they are not given.
+// ConfigOf returns the settings of a client from those of most markers and from its flags, 0 where not given.
 func ConfigOf(markers guard.Config, masters int, maxTTL, skew time.Duration) guard.Config {
 	return guard.Config{
 		Level: max(guard.Standard, markers.Level), MaxTTL: cmp.Or(maxTTL, markers.MaxTTL, app.DefaultMaxTTL),
@@ -83,7 +83,7 @@ func ConfigOf(markers guard.Config, masters int, maxTTL, skew time.Duration) gua
 	}
 }
 
-// Fleet is the settings that most markers name, the first of those in doubt; false: none names any.
+// Fleet returns the settings that most markers have, the first ones if several have as many; false: no marker has any.
 func (l *Look) Fleet() (fleet guard.Config, found bool) {
 	votes := map[guard.Config]int{}
 	for i := range l.Facts {
@@ -100,7 +100,7 @@ func (l *Look) Fleet() (fleet guard.Config, found bool) {
 	return fleet, found
 }
 
-// Settings is what a marker says of its fleet, for people.
+// Settings returns the settings in a marker, for people.
 func Settings(m guard.Fields) string {
 	if c, ok := m.Config(); ok {
 		return c.String()

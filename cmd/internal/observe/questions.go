@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Clock looks at the master's clock.
+// Clock reads the master's clock.
 func (m *Master) Clock(ctx context.Context) (drift.Reading, error) {
 	a := m.Do(ctx, "TIME")
 	if a.Err != nil {
@@ -25,17 +25,17 @@ func (m *Master) Clock(ctx context.Context) (drift.Reading, error) {
 	return drift.Reading{Sent: a.Sent, Received: a.Received, Time: time.Unix(parts[0], parts[1]*1000)}, nil
 }
 
-// mostWaiting is how many of them Queue tells.
+// mostWaiting is how many clients Queue returns.
 const mostWaiting = 100
 
-// queueKey is where the queue of a lock is.
+// queueKey returns the key of the queue of a lock.
 func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
-// Queue reads, as docs/explanation/waiting.md has it, the queue of the key's lock that this master keeps, and how many
-// clients are in it, of whom it tells the first 100. It changes nothing.
+// Queue reads this master's queue for the key's lock (docs/explanation/waiting.md). It returns the first 100 clients,
+// and how many there are. It changes nothing.
 func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, all int, err error) {
 	queue := queueKey(key)
-	a := m.Do(ctx, "ZCOUNT", queue, "-inf", "+inf") // which the documented ACL user may, as waiters do
+	a := m.Do(ctx, "ZCOUNT", queue, "-inf", "+inf") // the documented ACL user may do this, as waiters do
 	if all, err = redis.Int(a.Reply, a.Err); err != nil || all == 0 {
 		return nil, 0, err
 	}
@@ -53,7 +53,7 @@ func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, 
 		if at := strings.LastIndexByte(pairs[i], ':'); at >= 0 {
 			w.Owner, w.Client = pairs[i][:at], pairs[i][at+1:]
 		}
-		since, err := strconv.ParseFloat(pairs[i+1], 64) // µs; negative: until when it is waited for
+		since, err := strconv.ParseFloat(pairs[i+1], 64) // µs; negative: until when a called client is awaited
 		if w.Called = err == nil && since < 0; err == nil && since >= 0 && since < 1<<53 {
 			w.ForMS = max(now.Time.Sub(time.UnixMicro(int64(since))), 0).Milliseconds()
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// queueBound is how long the masters have to tell their queues.
+// queueBound is how long the masters have to send their queues.
 const queueBound = 500 * time.Millisecond
 
-// Waiting asks all masters that are connected at once who waits for a key. One master keeps the queue of a
-// lock at a time, and a further one for a while when that has changed.
+// Waiting asks all connected masters at once who waits for a key. One master, the pilot, keeps the queue of
+// a lock. After the pilot has changed, another one has a queue for a while, too.
 func (f *Fleet) Waiting(ctx context.Context, key string) *WaitingStatus {
 	ctx, cancel := context.WithTimeout(ctx, queueBound)
 	defer cancel()
@@ -47,22 +47,22 @@ func (f *Fleet) Waiting(ctx context.Context, key string) *WaitingStatus {
 	return s
 }
 
-// A WaitingStatus is who waits for a key, in what --json prints.
+// A WaitingStatus is who waits for a key, as --json prints it.
 type WaitingStatus struct {
 	Count   int             `json:"count"`
 	Clients []WaitingClient `json:"clients"`         // those that have waited longest, about 100 at the most
-	Error   string          `json:"error,omitempty"` // why a master does not tell
+	Error   string          `json:"error,omitempty"` // why a master did not send its queue
 }
 
 // A WaitingClient is a client in the queue of a lock.
 type WaitingClient struct {
-	Client string `json:"client"`           // the id with which its tokens begin, or follow its owner's name
+	Client string `json:"client"`           // the id at the beginning of its tokens, or behind its owner's name there
 	Owner  string `json:"owner,omitempty"`  // the client's name
-	ForMS  int64  `json:"for_ms"`           // since when it has waited; 0 where it was called
-	Called bool   `json:"called,omitempty"` // it is told that the lock is free
+	ForMS  int64  `json:"for_ms"`           // how long it has waited; 0 where it was called
+	Called bool   `json:"called,omitempty"` // it was told that the lock is free
 }
 
-// add counts a client once, on whatever master it is.
+// add adds a client once, even if several masters have it.
 func (s *WaitingStatus) add(c WaitingClient) {
 	i := slices.IndexFunc(s.Clients, func(o WaitingClient) bool { return o.Client == c.Client })
 	if i < 0 {
@@ -75,7 +75,7 @@ func (s *WaitingStatus) add(c WaitingClient) {
 // shownWaiting is how many clients the sentence names.
 const shownWaiting = 5
 
-// Print is the sentence as people read it; nothing where nobody waits.
+// Print prints the sentence for people; nothing where nobody waits.
 func (s *WaitingStatus) Print(b *bytes.Buffer, l term.Layout) {
 	if s.Count == 0 {
 		if s.Error != "" {

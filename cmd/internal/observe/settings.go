@@ -13,24 +13,25 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// settingsBound is for the masters to tell. The attempt that follows waits for connections too: both take ConnectBound.
+// settingsBound is how long the masters have to send their settings. The attempt that follows waits for connections,
+// too: together they take ConnectBound.
 const settingsBound = app.ConnectBound - 500*time.Millisecond
 
-// The least time for the other masters, once one has told, and once another has said the same.
+// The least time for the other masters, after one has answered, and after another has answered the same.
 const (
 	afterOne = 250 * time.Millisecond
 	afterTwo = 25 * time.Millisecond
 )
 
-// SettingsOf is the settings that the markers of a quorum name, as soon as they are
-// known. Where no quorum names the same in time it is those that most markers name.
-// sure: a quorum does. found: any marker does.
+// SettingsOf returns the settings in the markers of a quorum, as soon as they are known. If
+// no quorum agrees in time, it returns those of most markers. sure: a quorum agrees. found:
+// any marker has settings.
 func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, settingsBound)
 	masters := mastersOf(p)
-	told := make(chan guard.Config, len(masters)) // of each one; the zero Config: it names none
+	told := make(chan guard.Config, len(masters)) // one of each master; the zero Config: it has none
 	var wg sync.WaitGroup
-	defer wg.Wait() // for those that are not needed
+	defer wg.Wait() // also for calls that are not needed
 	defer cancel()
 	for _, m := range masters {
 		wg.Go(func() { told <- m.settings(ctx) })
@@ -51,14 +52,14 @@ func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, s
 		case !found || votes[fleet]+left >= need:
 			continue
 		}
-		// Who is silent for ten times as long is frozen, or is not needed to know it.
+		// A master that is silent for ten times as long is frozen, or its answer is not needed.
 		enough := time.AfterFunc(max(least, 9*time.Since(began)), cancel)
 		defer enough.Stop()
 	}
 	return fleet, found, votes[fleet] >= need
 }
 
-// settings is what the master's marker says of its fleet.
+// settings returns the settings in the master's marker.
 func (m *Master) settings(ctx context.Context) guard.Config {
 	if m.Connect(ctx) != nil {
 		return guard.Config{}

@@ -30,7 +30,7 @@ type Verdict struct {
 	// takes; left out where locks can be taken, and where waiting alone does not help.
 	At   *time.Time `json:"at,omitempty"`
 	InMS int64      `json:"in_ms,omitempty"`
-	// Help is what else leads to a quorum, one thing an entry.
+	// Help is what else leads to a quorum, one thing for each entry.
 	Help []string `json:"help,omitempty"`
 	// Masters are all of them, in the order of the list.
 	Masters []Vote `json:"masters"`
@@ -46,21 +46,21 @@ type Vote struct {
 	Abstains string `json:"abstains,omitempty"` // why it does not vote
 }
 
-// A voter is what one master counts for.
+// A voter is what a verdict knows about one master.
 type voter struct {
 	master string
 	vote   bool
-	why    string // it does not vote
+	why    string // why it does not vote
 	timed  bool   // it votes in left if nobody does anything
 	left   time.Duration
-	help   string // what leads to its vote, "%s" for its name; "": another master's help does
-	fresh  bool   // it had no marker, as far as anybody knows, so it may be declared
+	help   string // advice that leads to its vote, "%s" for its name; "": none
+	fresh  bool   // no client has seen a marker on it, so it may be declared
 	absent bool   // it cannot be reached
-	// declared: the next client declares it, since the fleet is new.
+	// declared: the next client declares it, because the fleet is new.
 	declared bool
 }
 
-// String is the verdict on a line, without what helps.
+// String returns the verdict on one line, without the help.
 func (v *Verdict) String() string {
 	const yes = "Can lock: YES. "
 	all := len(v.voters)
@@ -79,10 +79,10 @@ func (v *Verdict) String() string {
 	return no + term.Count(v.Quorum, "vote") + " at " + until
 }
 
-// AllVote reports whether every master does, or will when the first client declares the fleet.
+// AllVote reports whether every master votes, or will when the first client declares the fleet.
 func (v *Verdict) AllVote() bool { return max(v.Votes, v.declared) == len(v.voters) }
 
-// Verdict says whether a lock can be taken, as a client would find that comes now.
+// Verdict says whether a client that comes now can take a lock.
 func (l *Look) Verdict() *Verdict {
 	v := &Verdict{Quorum: quorum.Need(len(l.Standings))}
 	plan := l.Config.Plan(l.Facts, l.At)
@@ -108,7 +108,7 @@ func (l *Look) Verdict() *Verdict {
 	return v
 }
 
-// voter is what one master counts for.
+// voter returns what the verdict knows about one master.
 func (l *Look) voter(i int, plan guard.Plan) voter {
 	s := voter{master: l.Standings[i].Master}
 	why := l.Standings[i].Why
@@ -125,17 +125,17 @@ func (l *Look) voter(i int, plan guard.Plan) voter {
 	case why.Cause == guard.NoMarker:
 		s.fresh = why.How != guard.HowEmptied
 		s.declared = plan.Step == guard.Again || plan.Step == guard.ToDeclare
-		if plan.Step != guard.Nothing && !s.declared { // else no master is given a marker, beside one of another fleet
-			// A client that comes then adopts it, as of when it was first seen so.
+		if plan.Step != guard.Nothing && !s.declared { // otherwise no master gets a marker, because one is of another fleet
+			// A client that comes then adopts it, as of when it was first seen without a marker.
 			s.left = max(0, l.Config.Quarantine()-marker.Sighted-l.At.MonotonicSub(marker.Clock.Received))
 			s.timed, s.vote = s.left > 0, s.left == 0
 		}
 	case why.Cause == guard.Quarantined:
 		s.fresh = why.How == guard.HowAdopted
 		if marker.Verdict != guard.Same {
-			// It begins when a client comes: none has seen yet that it may have forgotten locks.
+			// The quarantine begins when a client sees that the master may have forgotten locks.
 			s.help = begin
-			s.why, _, _ = strings.Cut(s.why, ";") // what follows is of when it has begun
+			s.why, _, _ = strings.Cut(s.why, ";") // the rest is for a quarantine that has begun
 			s.why += ", and no client has seen that yet"
 		} else {
 			s.timed, s.left = true, why.Left
@@ -147,13 +147,13 @@ func (l *Look) voter(i int, plan guard.Plan) voter {
 	return s
 }
 
-// begin is what helps there.
+// begin is the advice for a quarantine that has not begun.
 const begin = "Run a client, redlock exec for one: the quarantine of %s begins when one sees it."
 
 // On reports whether master i votes, and if not, why.
 func (v *Verdict) On(i int) (votes bool, why string) { return v.voters[i].vote, v.voters[i].why }
 
-// wait says when locks can be taken if nobody does anything.
+// wait sets when locks can be taken if nobody does anything.
 func (v *Verdict) wait(now drift.Instant) {
 	var lefts []time.Duration
 	for _, s := range v.voters {
@@ -169,7 +169,7 @@ func (v *Verdict) wait(now drift.Instant) {
 	}
 }
 
-// advise names what leads to a quorum where waiting alone does not, or sooner.
+// advise sets what leads to a quorum where waiting alone does not, or sooner.
 func (v *Verdict) advise() {
 	var helps explain.Helps
 	fresh := 0
@@ -196,7 +196,7 @@ func (v *Verdict) advise() {
 	}
 }
 
-// PrintVerdict prints the answer to what is asked first, which masters do not vote and why, and what helps.
+// PrintVerdict prints whether a lock can be taken, which masters do not vote and why, and what helps.
 func PrintVerdict(b *bytes.Buffer, l term.Layout, v *Verdict) {
 	l.Text(b, "", 0, v.String())
 	var reasons []string

@@ -15,22 +15,22 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// clock is an instant from now as the verdict has it.
+// clock returns the instant d after now, as the verdict prints it.
 func clock(d time.Duration) string {
 	return time.Unix(0, looktest.JudgedAt().Wall().Add(d).UnixNano()).Format(time.TimeOnly)
 }
 
-// lost is a master without a marker that has been seen so for a while.
+// lost makes a master one whose marker has been missing for as long as seen.
 func lost(f *guard.Facts, seen time.Duration) {
 	f.Marker = guard.Marker{Verdict: guard.Missing, Sighted: seen, Clock: looktest.Reading()}
 }
 
-// forgot is a master that remembers since a while ago, as its marker says.
+// forgot makes the marker say that the master remembers only since then.
 func forgot(f *guard.Facts, ago time.Duration, how string) {
 	f.Marker.Since, f.Marker.Wall, f.Marker.How = looktest.Millis(-ago), looktest.Millis(-ago), how
 }
 
-// unseen is a master of which no client knows yet that it may have forgotten locks.
+// unseen makes a master one that may have forgotten locks, which no client knows yet.
 func unseen(verdict guard.Verdict, how string) func(f *guard.Facts) {
 	return func(f *guard.Facts) {
 		forgot(f, 0, how)
@@ -46,7 +46,7 @@ func each(f []guard.Facts, change func(f *guard.Facts)) {
 
 func strict(f *guard.Facts) { f.Marker.LevelIs = "strict" }
 
-// fleet is good masters.
+// fleet returns good masters.
 func fleet(n int) (all []guard.Facts) {
 	for i := range n {
 		all = append(all, looktest.Voter(fmt.Sprintf("10.0.0.%d:6379", i+1)))

@@ -23,7 +23,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// sent is a fault that is a command to a master.
+// sent returns a fault that sends a command to a master.
 func sent(command string, args ...any) func(t *testing.T, m *redistest.Server) {
 	return func(t *testing.T, m *redistest.Server) {
 		t.Helper()
@@ -31,7 +31,7 @@ func sent(command string, args ...any) func(t *testing.T, m *redistest.Server) {
 	}
 }
 
-// A fault keeps a master from granting a lock, unless harmless says otherwise. says is what status tells of two such masters.
+// A fault keeps a master from granting a lock, unless it is harmless. status prints says about two such masters.
 type fault struct {
 	does     func(t *testing.T, m *redistest.Server)
 	says     string
@@ -72,7 +72,7 @@ var faults = map[string]fault{
 	"one that denies INFO, strict": {does: sent("ACL", "SETUSER", "locks", "-info"), says: "Permit +info on ", guard: "strict"},
 	"one with a text for a marker": {does: sent("SET", guard.Key, "text"), says: "Rename or delete "},
 	"with a clock that is off":     {does: setClock, harmless: true},
-	// As this machine's, to strict: most clocks differ from it in the same way.
+	// strict blames this machine's clock: most clocks differ from it in the same way.
 	"with a clock that is off, strict": {does: setClock, says: "or this machine's, if that is off", guard: "strict"},
 }
 
@@ -123,7 +123,7 @@ func busy(t *testing.T, m *redistest.Server) {
 	})
 }
 
-// Whoever asks at night whether a lock can be taken gets the same answer from all.
+// All three commands give the same answer to the question whether a lock can be taken.
 func TestStatusDoctorAndExecAgreeInEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, fault := range faults {
@@ -148,7 +148,7 @@ func TestStatusDoctorAndExecAgreeInEveryFault(t *testing.T) {
 	}
 }
 
-// What befalls all masters at once, or was so from the beginning.
+// These faults hit all masters at once, or exist from the beginning.
 func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 	t.Parallel()
 	acl := redistest.Config{AppendOnly: redistest.AppendAlways, ACL: []string{"user locks on >secret ~* &* +@all"}}
@@ -166,7 +166,7 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 			mustLock(t, client, "held")
 			do(t, c.Masters, "FLUSHALL")
 			testutil.Eventually(t, "the client has said so", func() bool {
-				_, _ = client.TryLock(t.Context(), "other") // whose check finds that the markers are gone
+				_, _ = client.TryLock(t.Context(), "other") // its check finds that the markers are gone
 				return !slices.ContainsFunc(c.Masters, func(m *redistest.Server) bool {
 					known, _ := redis.String(m.Do("HGET", guard.Sighting, "known"))
 					how, _ := redis.String(m.Do("HGET", guard.Key, "how"))
@@ -213,7 +213,7 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 	}
 }
 
-// A night is when three commands are asked about the same masters.
+// A night asks three commands about the same masters.
 type night struct {
 	t      *testing.T
 	env    []string
@@ -243,8 +243,8 @@ func newNight(t *testing.T, urls []string, level string) *night {
 	return n
 }
 
-// agree checks that status, doctor and exec say whether a lock can be taken, and that status says this. The settings they
-// all have from the markers.
+// agree checks what status, doctor and exec say about whether a lock can be taken, and that status prints says. All of
+// them read the settings from the markers.
 func (n *night) agree(can bool, says string) {
 	n.t.Helper()
 	verdict := regexp.MustCompile(`(?m)^Can lock: ([^.]*)\.`)
@@ -261,7 +261,7 @@ func (n *night) agree(can bool, says string) {
 		n.t.Errorf("doctor: exit code %d, want %s\n%s%s", code, want, report, stderr)
 	}
 	patience := "0s"
-	if can { // on a busy machine masters may need a while to answer, which is less than a quarantine
+	if can { // a busy machine may answer slowly, but a quarantine takes longer
 		patience = "3s"
 	}
 	if _, stderr, code := output(n.t, n.env, slices.Concat([]string{"exec", "--try", "--wait-quorum", patience, "--ttl", "5s"}, n.access, []string{"k", "--", "true"})...); code != codes[2] {

@@ -35,7 +35,7 @@ func testMain(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	// Without what debuggers read: to link it takes a third of the time.
+	// Without debug information: linking it takes a third of the time.
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator), ".", "../redlock")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
@@ -45,8 +45,8 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// command is the binary with the arguments, in an environment without what
-// the commands look at, but for env.
+// command returns the binary with the arguments. Its environment has env, and no other
+// variables that the commands read.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -73,7 +73,7 @@ func output(t *testing.T, env []string, args ...string) (stdout, stderr string, 
 	return out.String(), errs.String(), codeOf(t, err)
 }
 
-// codeOf is the exit code of a command, as a shell has it.
+// codeOf returns the exit code of a command, as in a shell.
 func codeOf(t *testing.T, err error) int {
 	t.Helper()
 	if err == nil {
@@ -89,7 +89,7 @@ func codeOf(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-// A watched is output that is looked at while it grows.
+// A watched is output that a test reads while it grows.
 type watched struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -107,7 +107,7 @@ func (w *watched) String() string {
 	return w.text.String()
 }
 
-// await waits until the output holds word.
+// await waits until the output contains word.
 func (w *watched) await(t *testing.T, word string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !strings.Contains(w.String(), word); time.Sleep(5 * time.Millisecond) {
@@ -117,13 +117,13 @@ func (w *watched) await(t *testing.T, word string) {
 	}
 }
 
-// awaitRenewals waits until n more are told, as with --verbose.
+// awaitRenewals waits for n more renewals in the output of --verbose.
 func (w *watched) awaitRenewals(t *testing.T, n int) {
 	t.Helper()
 	w.await(t, fmt.Sprintf("renewed %q, %d so far", "k", strings.Count(w.String(), "renewed")+n))
 }
 
-// A running is a command whose output can be looked at.
+// A running is a command whose output a test can read.
 type running struct {
 	cmd            *exec.Cmd
 	stdout, stderr watched

@@ -15,7 +15,7 @@ import (
 
 var received = regexp.MustCompile(`total_connections_received:(\d+)`)
 
-// connections is how many connections a master was given, this one among them.
+// connections returns how many connections a master has received, including this one.
 func connections(t *testing.T, m *redistest.Server) int {
 	t.Helper()
 	text, err := redis.Bytes(m.Do("INFO", "stats"))
@@ -27,7 +27,7 @@ func connections(t *testing.T, m *redistest.Server) int {
 	return n
 }
 
-// Who asks at night, when masters are short of connections, takes one of each.
+// Masters may be short of connections when people look, so a command takes only one of each.
 func TestCommandsThatLookTakeOneConnectionOfEachMaster(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)

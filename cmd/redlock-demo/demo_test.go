@@ -17,8 +17,8 @@ type sale struct {
 	Phases, Expectations, Skipped, Masters []any
 }
 
-// Not beside other tests: a master of theirs that is killed frees its port. If one of these
-// masters got it, clients of the other would write to this one.
+// Not parallel to other tests: a master that they kill frees its port. If a master of this
+// test got that port, their clients would write to it.
 func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 	masters, others := testutil.Cluster(t, 3), testutil.Cluster(t, 1)
 	// The flag overrules the environment.
@@ -54,7 +54,7 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 			default:
 				for _, m := range c.Masters() {
 					for _, key := range m.Keys() {
-						if key == "redquorum:marker" { // or they would be taken for emptied ones
+						if key == "redquorum:marker" { // without it, a master would look emptied
 							continue
 						}
 						if value, ok := m.Get(key); ok && value != others {
@@ -68,8 +68,8 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	defer wg.Wait()
 	defer close(done)
 	stdout, stderr, code := output(t, nil, "--masters", testutil.List(c))
-	// Which one it is depends on who comes when: two at the stock at once, or
-	// what was set here is found to be left behind.
+	// Which expectation fails depends on timing: two buyers are at the stock at once, or
+	// a key that was set here is left behind.
 	if code != app.ExitFailed || !strings.Contains(stdout, "✗ FAILED ") || !strings.Contains(stderr, "expectations did not hold\n") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}

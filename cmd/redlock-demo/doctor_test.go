@@ -24,13 +24,13 @@ type report struct {
 	}
 }
 
-// examined runs doctor and gives its report.
+// examined runs doctor and returns its report.
 func examined(t *testing.T, args ...string) (report, int) {
 	t.Helper()
 	return document[report](t, nil, append([]string{"doctor", "--json", "--for", "200ms"}, args...)...)
 }
 
-// codes are those of the findings.
+// codes returns the codes of the findings.
 func codes(r report) (list []string) {
 	for _, f := range r.Findings {
 		list = append(list, f.Code)
@@ -52,7 +52,7 @@ func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
 	if _, err := client.TryLock(t.Context(), "jobs:1"); !errors.Is(err, redlock.ErrNoQuorum) {
 		t.Errorf("locked without permission: %v", err)
 	}
-	// The library's own keys are asked for once the commands on them are permitted.
+	// doctor finds missing keys only after the commands on them are permitted.
 	for range 3 {
 		r, _ := examined(t, "--masters", urls, "--key", "jobs:1")
 		for _, f := range r.Findings {
@@ -101,7 +101,7 @@ func TestDoctorSeesAClockThatIsOff(t *testing.T) {
 	}
 }
 
-// A user of the documentation lacks nothing, whatever the locks are called.
+// The documented ACL user has every permission, whatever the names of the locks are.
 func TestDoctorLacksNothingAsTheUserOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})

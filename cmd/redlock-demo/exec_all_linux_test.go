@@ -12,13 +12,13 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// A workplace is where commands note when they begin and end their work. Nobody may write between another's two lines.
+// A workplace has a log of when commands begin and end their work. No line may be between two lines of another command.
 type workplace struct{ dir string }
 
 func newWorkplace(t *testing.T) workplace {
 	t.Helper()
 	w := workplace{dir: t.TempDir()}
-	// Asked to end, work goes on for a while, as what has to tidy up first.
+	// After a signal, work goes on for a while, like a program that cleans up.
 	w.script(t, "work", `#!/bin/sh
 trap 'sleep 0.4; echo "end $1" >>"$LOG"; exit 0' TERM HUP
 echo "begin $1" >>"$LOG"
@@ -49,7 +49,7 @@ func (w workplace) await(t *testing.T, line string) {
 	testutil.Eventually(t, line, func() bool { return strings.Contains(" "+strings.Join(w.lines(), " ")+" ", " "+line+" ") })
 }
 
-// check reports work of two at once, and work that nobody ended.
+// check reports work of two commands at once, and work that has not ended.
 func (w workplace) check(t *testing.T, want int) {
 	t.Helper()
 	lines := w.lines()
@@ -74,7 +74,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// Nobody gets the lock before all has ended that the command has started, in whatever group.
+// The lock is released only after all processes have ended that the command has started, in any process group.
 func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -124,7 +124,7 @@ func TestALossEndsAlsoWhatHasLeftTheGroupOfTheCommand(t *testing.T) {
 	}
 }
 
-// Each link starts the next one in a group of its own and is gone.
+// Each link starts the next one in a group of its own and ends.
 func TestAChainOfProcessesCannotHideFromExec(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
@@ -146,7 +146,7 @@ chain $(($1 - 1)) &
 	w.check(t, 2)
 }
 
-// exec has seen it in its session before it leaves, as a daemon that needs a while to start.
+// exec has seen the process in its session before it leaves, like a daemon that starts slowly.
 func TestWhatLeavesTheSessionLaterIsLetGoThen(t *testing.T) {
 	t.Parallel()
 	needs(t, "setsid")
@@ -164,7 +164,7 @@ func TestWhatLeavesTheSessionLaterIsLetGoThen(t *testing.T) {
 	free(t, c, "k")
 }
 
-// A shell that becomes exec leaves it its own children, of its group and of others.
+// A shell that becomes exec leaves its own children to it, in its group and in others.
 func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
@@ -182,7 +182,7 @@ func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// Nor is what such a child starts and leaves behind while the command runs, which comes to exec as an orphan.
+// Such a child may also start a process and leave it behind while the command runs. exec then gets an orphan.
 func TestWhatChildrenFromBeforeExecLeaveBehindIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
@@ -213,7 +213,7 @@ func TestTheEnvironmentOfALockThatIsOverLetsNobodyIn(t *testing.T) {
 	daemon := startCommand(t, command(t, env, "exec", "k", "--", "sh", "-c",
 		later+`; echo "refused: $?"; setsid sh -c 'until [ -e "$LOG" ]; do sleep 0.01; done; `+later+`' & exit 0`))
 	daemon.stdout.await(t, "refused")
-	free(t, c, "k") // what has left the session is let go
+	free(t, c, "k") // exec does not wait for what has left the session
 	holder := startCommand(t, command(t, env, "exec", "k", "--", "work", "HOLDER", "0.5"))
 	w.await(t, "end-LATER")
 	if code := holder.end(t); code != 0 {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A script is over when Ctrl-C ends what it waits for. The terminal sends SIGINT to the command alone where exec has lent it.
+// Ctrl-C also ends the script around exec. Where exec has lent the terminal, only the command gets SIGINT from it.
 func TestCtrlCEndsTheScriptAroundExec(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -35,7 +35,7 @@ func TestCtrlCEndsTheScriptAroundExec(t *testing.T) {
 				cmd.Path, cmd.Args = path, []string{shell, "-c", "for i in 1 2; do " + step + "; echo next step; done; echo next step"}
 				term := onTerminal(t, cmd)
 				term.await(t, "ready")
-				time.Sleep(200 * time.Millisecond) // until exec waits; if that takes longer, it has less to do
+				time.Sleep(200 * time.Millisecond) // exec waits by now, or the signal comes early
 				term.press(t, ctrlC)
 				if code, text := term.end(t); code != 130 || strings.Contains(text, "next step") {
 					t.Errorf("exit code %d\n%q", code, text)
@@ -45,7 +45,7 @@ func TestCtrlCEndsTheScriptAroundExec(t *testing.T) {
 	}
 }
 
-// A command that ends in its own way has done what it was asked to.
+// A command that catches SIGINT and exits has handled Ctrl-C.
 func TestAScriptGoesOnWhereTheCommandDealsWithCtrlC(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -68,7 +68,7 @@ func TestExecEndsByTheSignalThatHasEndedItsCommand(t *testing.T) {
 	} {
 		for _, wrapper := range []string{"", "nohup"} {
 			cmd := command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, "exec", "k", "--", "sh", "-c", "kill -"+unix.SignalName(signal)[3:]+" $$")
-			if wrapper != "" { // SIGHUP is ignored, then sh cannot die of it
+			if wrapper != "" { // nohup ignores SIGHUP, so sh cannot die of it
 				if signal == syscall.SIGHUP {
 					continue
 				}
@@ -92,7 +92,7 @@ func lookPath(t *testing.T, name string) string {
 	return path
 }
 
-// Nothing waits for a signal, so none is lost.
+// A signal ends exec at any moment of its start.
 func TestNoEarlySignalIsLost(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -123,7 +123,7 @@ func TestASignalEndsWhoReadsAPipeThatNobodyWritesTo(t *testing.T) {
 	pipe := fifo(t)
 	for _, flag := range []string{"--config", "--password-file"} {
 		r := start(t, c, flag, pipe, "k", "--", "true")
-		time.Sleep(100 * time.Millisecond) // where it does not read yet, the signal comes early
+		time.Sleep(100 * time.Millisecond) // if it does not read yet, the signal comes early
 		r.signal(t, syscall.SIGTERM)
 		if code := r.end(t); code != 143 {
 			t.Errorf("%s: exit code %d, %q", flag, code, r.stderr.String())
@@ -131,7 +131,7 @@ func TestASignalEndsWhoReadsAPipeThatNobodyWritesTo(t *testing.T) {
 	}
 }
 
-// timeout sends its signal to its child, and to the group of both. Of a second SIGTERM some programs end without tidying up.
+// timeout sends its signal to its child, and to the group of both. Some programs do not clean up at a second SIGTERM.
 func TestTimeoutsTwoSignalsAreOneToTheCommand(t *testing.T) {
 	t.Parallel()
 	needs(t, "timeout", "bash")
@@ -146,13 +146,13 @@ func TestTimeoutsTwoSignalsAreOneToTheCommand(t *testing.T) {
 	}
 }
 
-// A pager at the end of the pipeline reads from the terminal that exec has lent to the command. The kernel sends this to the
-// reader's group, which is exec's own; its lock would run out while the command works on.
+// A pager at the end of the pipeline may read from the terminal that exec has lent to the command. Then the kernel
+// sends SIGTTIN to the pager's group, which is exec's own. A stopped exec would lose its lock while the command works.
 func TestExecRenewsWhereAnotherOfItsGroupReadsFromTheTerminal(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	cmd := command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, "exec", "--ttl", soon, "--verbose", "k", "--", "sleep", "600")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // one that the kernel stops
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a group that the kernel stops
 	r := startCommand(t, cmd)
 	r.stderr.awaitRenewals(t, 1)
 	r.signal(t, syscall.SIGTTIN)

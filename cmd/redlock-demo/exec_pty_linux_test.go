@@ -48,7 +48,7 @@ func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 	}
 }
 
-// Else a shell with job control might have lent it on to its first job, which would lose it.
+// Otherwise a shell with job control might have lent the terminal to its first job, which would lose it.
 func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -62,7 +62,7 @@ func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 	}
 }
 
-// Nobody is there who could continue it. To let it go on would have it ask again and again.
+// No shell could continue the command. If exec continued it, it would ask for the terminal again and again.
 func TestWhatAsksForATerminalThatIsNotOursIsSuspendedAndCanBeEnded(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
@@ -79,8 +79,8 @@ func TestWhatAsksForATerminalThatIsNotOursIsSuspendedAndCanBeEnded(t *testing.T)
 func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
-	// It waits without starting anything: a shell that is suspended between vfork
-	// and exec is never seen to stop.
+	// The command waits without starting anything: a shell that is suspended between vfork
+	// and exec is never reported as stopped.
 	term := interactive(t, c, `"$DEMO" exec --ttl `+soon+` k -- sh -c 'trap "printf w%s ent" CONT; echo ready; while :; do :; done'
 		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
 	term.await(t, "ready")
@@ -95,7 +95,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	}
 }
 
-// With flock it would be in the foreground as long as the command.
+// With flock, the rest of the pipeline would be in the foreground together with the command.
 func TestWhatAPipelineWritesToATerminalThatIsLentComesAfterTheCommand(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
@@ -111,7 +111,7 @@ func TestWhatAPipelineWritesToATerminalThatIsLentComesAfterTheCommand(t *testing
 	}
 }
 
-// Whoever looks on is told, in time to do something, and told that it is over.
+// A person at the terminal learns of the trouble in time to act, and learns when it is over.
 func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
@@ -134,8 +134,8 @@ func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	}
 }
 
-// A terminal may suspend who writes to it from the background. There exec is while the command has the terminal, and who
-// is suspended renews nothing.
+// A terminal may suspend a process that writes to it from the background. exec is there while the command has the
+// terminal, and a suspended exec renews nothing.
 func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -149,7 +149,7 @@ func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 	free(t, c, "k")
 }
 
-// Where it is suspended between the grant and the start, the command starts later without the lock.
+// If exec were suspended between the grant and the start, the command would start later without the lock.
 func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -159,7 +159,7 @@ func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
 	}
 }
 
-// insist presses a key until nobody is left on the terminal. Two of it at once would be one signal.
+// insist presses a key until no process is left on the terminal. Two presses at once would be one signal.
 func (term *terminal) insist(key string) {
 	for {
 		_, _ = term.master.WriteString(key)
@@ -171,7 +171,7 @@ func (term *terminal) insist(key string) {
 	}
 }
 
-// What the command leaves in the background of a terminal keeps it from the shell. Whoever waits is told why, and has a way out.
+// Processes that the command leaves in the background keep the terminal from the shell. exec says so, and Ctrl-C helps.
 func TestWhatIsLeftInTheBackgroundOfATerminalIsNamedAndEndedByCtrlC(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -186,7 +186,7 @@ func TestWhatIsLeftInTheBackgroundOfATerminalIsNamedAndEndedByCtrlC(t *testing.T
 	free(t, c, "k")
 }
 
-// Nothing that exec has started goes on while nobody renews its lock.
+// No process that exec has started goes on while exec does not renew its lock.
 func TestCtrlZSuspendsAlsoWhatIsLeftInTheBackground(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
@@ -218,7 +218,7 @@ func TestATerminalGetsItsModesBackWhenTheCommandIsKilled(t *testing.T) {
 	c := servers(t, 1)
 	for name, test := range map[string]struct{ then, want string }{
 		"killed":          {"read line", `( |^)icanon.* echo `},
-		"ended by itself": {"exit 0", `-icanon.* -echo `}, // it wanted that
+		"ended by itself": {"exit 0", `-icanon.* -echo `}, // the command wanted these modes
 	} {
 		cmd := command(t, []string{"DEMO=" + binary, "REDLOCK_MASTERS=" + addresses(c)})
 		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `"$DEMO" exec --grace 0 k -- sh -c 'stty raw -echo; echo ready; ` + test.then + `'; stty -a | tr "\n" " "; echo done`}

@@ -14,7 +14,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// pids are the numbers that the command has printed.
+// pids returns the numbers that the command has printed.
 func (r *running) pids(t *testing.T) []int {
 	t.Helper()
 	var pids []int
@@ -69,7 +69,7 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 			r.stdout.await(t, "ready")
 			kill(t, c.Masters[0], c.Masters[1], c.Masters[2])
 			code := r.end(t)
-			// In one line where the command has ended before the loss could be said.
+			// One line, if the command has ended before exec could report the loss.
 			text := strings.Replace(r.stderr.String(), "The command is being stopped.\nredlock-demo: lock \"k\" LOST. ", "", 1)
 			if code != 74 || !strings.Contains(text, `redlock-demo: lock "k" LOST: `) || !strings.HasSuffix(text, "). "+test.says+". Another host may hold it now.\n") {
 				t.Errorf("exit code %d, %q", code, text)
@@ -79,7 +79,7 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 					t.Errorf("%s is not said to be away: %q", s.Addr(), text)
 				}
 			}
-			if strings.Count(text, "\n") != 1 { // of a renewal in trouble a terminal is told
+			if strings.Count(text, "\n") != 1 { // only a terminal shows renewals in trouble
 				t.Errorf("more than the loss is told: %q", text)
 			}
 			if strings.Contains(r.stdout.String(), "asked") {
@@ -101,13 +101,13 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
-	// yes is ended by SIGPIPE, as in any shell.
+	// SIGPIPE ends yes, as in any shell.
 	cmd := command(t, nil, "exec", "k", "--masters", addresses(c), "--", "yes")
 	cmd.Stdout = unread(t)
 	if code := codeOf(t, cmd.Run()); code != 141 {
 		t.Errorf("exit code %d", code)
 	}
-	// What exec itself cannot tell does not keep it from its work.
+	// exec does its work even if it cannot print its messages.
 	cmd = command(t, nil, "exec", "k", "--verbose", "--masters", addresses(c), "--", "sh", "-c", "exit 3")
 	cmd.Stderr = unread(t)
 	if code := codeOf(t, cmd.Run()); code != 3 {
@@ -116,21 +116,21 @@ func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
 	free(t, c, "k")
 }
 
-// The first attempt does not wait for connections. Those that take longer than an answer may
-// get the time that they need all the same.
+// The first attempt does not wait for connections. Connections that take longer than an answer
+// may take still get the time that they need.
 func TestExecGivesSlowConnectionsTheirTime(t *testing.T) {
 	t.Parallel()
 	for _, how := range [][]string{{"--try"}, {"--wait", "1m"}} {
-		for late := true; late; { // a loaded machine may thaw the masters when their time is over
+		for late := true; late; { // a busy machine may thaw the masters too late
 			c := testutil.Cluster(t, 3)
 			initialize(t, testutil.List(c))
 			for _, m := range c.Masters() {
-				m.Freeze() // accepts, and does not greet
+				m.Freeze() // it accepts connections, and does not answer
 			}
 			r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", testutil.List(c), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
 			began := time.Now()
 			testutil.Eventually(t, "exec has connected", func() bool { return c.Masters()[0].Waiting() > 0 })
-			time.Sleep(700 * time.Millisecond) // twice an attempt
+			time.Sleep(700 * time.Millisecond) // twice as long as an attempt
 			for _, m := range c.Masters() {
 				m.Thaw()
 			}

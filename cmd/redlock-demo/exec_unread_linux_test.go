@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// unreadable is a full pipe that nobody reads.
+// unreadable returns a full pipe that nobody reads.
 func unreadable(t *testing.T) (read, write *os.File) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -23,11 +23,11 @@ func unreadable(t *testing.T) (read, write *os.File) {
 	for err == nil {
 		_, err = write.Write(make([]byte, 4096))
 	}
-	write.Fd() // whose other users it makes wait, and not fail
+	write.Fd() // makes the pipe blocking: writes of other processes wait, and do not fail
 	return read, write
 }
 
-// Neither the command nor the release of its lock waits for somebody to read what exec says.
+// Neither the command nor the release of its lock waits for a reader of exec's messages.
 func TestExecWorksWhereNobodyReadsTheStandardError(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -39,7 +39,7 @@ func TestExecWorksWhereNobodyReadsTheStandardError(t *testing.T) {
 	free(t, c, "k")
 }
 
-// Nor does SIGTERM wait for it.
+// SIGTERM does not wait for a reader of exec's messages.
 func TestALossEndsTheCommandWhereNobodyReadsTheStandardError(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -66,7 +66,7 @@ func TestALossEndsTheCommandWhereNobodyReadsTheStandardError(t *testing.T) {
 			for _, pid := range pids {
 				testutil.Eventually(t, fmt.Sprintf("process %d has got SIGTERM", pid), func() bool { return ended(pid) })
 			}
-			_ = read.Close() // now it is told that nobody will ever read
+			_ = read.Close() // from now on exec's writes fail
 			if code := codeOf(t, cmd.Wait()); code != 74 {
 				t.Errorf("exit code %d", code)
 			}

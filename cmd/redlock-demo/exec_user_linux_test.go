@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// asRoot has this program, where it is set, become root as sudo does, and run a shell with that script.
+// asRoot is a variable with a script. It makes this program become root, as sudo does, and run the script.
 const asRoot = "REDLOCK_TEST_AS_ROOT"
 
 func init() {
@@ -27,7 +27,7 @@ func init() {
 	}
 }
 
-// nobody is a user who has a sudo, as command has it do.
+// nobody is a user with a sudo. The script of command says what sudo runs.
 type nobody struct{ demo, sudo string }
 
 func newNobody(t *testing.T) nobody {
@@ -54,7 +54,7 @@ func newNobody(t *testing.T) nobody {
 	return n
 }
 
-// command is one that this user runs, with what its sudo does.
+// command returns a command that this user runs. Its sudo runs script.
 func (n nobody) command(t *testing.T, env []string, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := command(t, append(env, asRoot+"="+script, "SUDO="+n.sudo, "DEMO="+n.demo), args...)
@@ -65,7 +65,7 @@ func (n nobody) command(t *testing.T, env []string, script string, args ...strin
 
 const goesOn = `redlock-demo: pid \d+ \((sh|sleep|sudo)\) runs as another user and goes on\n`
 
-// hidden has a command see no processes of others.
+// hidden makes a command see no processes of other users.
 func hidden(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	needs(t, "unshare", "setpriv")
@@ -78,7 +78,7 @@ func hidden(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// Where /proc hides it, its group is known.
+// exec knows the process group of a process that /proc hides.
 func TestExecWaitsForWhatItMayNotSee(t *testing.T) {
 	t.Parallel()
 	n, c, w := newNobody(t), servers(t, 1), newWorkplace(t)
@@ -107,7 +107,7 @@ func TestExecWaitsForWhatItMayNotSee(t *testing.T) {
 	}
 }
 
-// The kernel lets exec send nothing to what runs as another user.
+// The kernel lets exec send no signal to a process of another user.
 func TestExecWaitsForWhatItMayNotStop(t *testing.T) {
 	t.Parallel()
 	n, c, w := newNobody(t), servers(t, 1), newWorkplace(t)
@@ -149,7 +149,7 @@ func TestExecEndsAtOnceWhereALossLeavesNobodyWhomItMayStop(t *testing.T) {
 	}
 }
 
-// Whoever may not be suspended would go on without renewals.
+// A process that exec may not suspend would go on without renewals.
 func TestExecIsNotSuspendedWhereSomebodyWouldGoOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")

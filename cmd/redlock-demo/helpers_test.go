@@ -12,10 +12,10 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// soon is a TTL that ends soon, and not by itself on a busy machine.
+// soon is a short TTL, but long enough to be renewed on a busy machine.
 const soon = "4s"
 
-// servers is n redis-servers, declared a fleet: else the first command might wait for that, and say so on a busy machine.
+// servers starts n redis-servers as a declared fleet. Otherwise the first command might wait for it, and print that.
 func servers(t *testing.T, n int) *redistest.Cluster {
 	t.Helper()
 	c := redistest.Start(t, n, redistest.Config{})
@@ -23,7 +23,7 @@ func servers(t *testing.T, n int) *redistest.Cluster {
 	return c
 }
 
-// processes is masters that are processes.
+// processes starts masters that are processes.
 func processes(t *testing.T, n int, cfg redistest.Config) (c *redistest.Cluster, urls string) {
 	t.Helper()
 	c = redistest.Start(t, n, cfg)
@@ -42,7 +42,7 @@ func kill(t *testing.T, masters ...*redistest.Server) {
 	}
 }
 
-// restart starts masters anew, which run or were killed.
+// restart restarts masters that run or were killed.
 func restart(t *testing.T, keepData bool, masters ...*redistest.Server) {
 	t.Helper()
 	for _, m := range masters {
@@ -62,7 +62,7 @@ func do(t *testing.T, masters []*redistest.Server, command string, args ...any) 
 	}
 }
 
-// value is the key's on one master; "" if there is none.
+// value returns the key's value on one master; "" if there is none.
 func value(t *testing.T, s *redistest.Server, key string) string {
 	t.Helper()
 	reply, err := s.Do("GET", key)
@@ -85,7 +85,7 @@ func holders(t *testing.T, c *redistest.Cluster, key string) int {
 	return n
 }
 
-// leftOn is the keys on a master that are not the fleet's.
+// leftOn returns the keys on a master that are not the fleet's.
 func leftOn(m *simmaster.Master) []string {
 	return slices.DeleteFunc(m.Keys(), func(key string) bool { return key == guard.Key || key == guard.ListKey })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// The prompt is that of release, whose test has more answers.
+// The prompt is the same as that of release. The test of release tries more answers.
 func TestAnInitIsConfirmedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	fleet, forced := processes(t, 3, redistest.Config{})

@@ -16,7 +16,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// listed is a document of locks --json.
+// listed returns the document of locks --json.
 func listed(t *testing.T, want int, args ...string) locks.LocksDocument {
 	t.Helper()
 	d, code := document[locks.LocksDocument](t, nil, append([]string{"locks", "--json"}, args...)...)
@@ -42,7 +42,7 @@ func TestLocksAreSearchedInSmallSteps(t *testing.T) {
 		}
 		keys = keys[n:]
 	}
-	// A minority may not have answered yet, and does in a moment.
+	// A minority may not have answered yet, and will in a moment.
 	testutil.Eventually(t, "all masters have all keys", func() bool {
 		for _, m := range c.Masters {
 			if n, err := redis.Int(m.Do("DBSIZE")); err != nil || n <= count { // and the marker
@@ -56,7 +56,7 @@ func TestLocksAreSearchedInSmallSteps(t *testing.T) {
 	if len(d.Locks) != count || d.Held != count || !d.Complete {
 		t.Errorf("%d locks are listed, %d are held", len(d.Locks), d.Held)
 	}
-	for i, l := range d.Locks { // a busy master may be too late with its answer about one
+	for i, l := range d.Locks { // a busy master may answer too late about one
 		if l.Key != fmt.Sprintf("k%04d", i) || l.Verdict != "held" {
 			t.Fatalf("%+v", l)
 		}

@@ -1,6 +1,6 @@
-// Redlock-demo shows the lock of package redlock at work: on masters embedded
-// in the program, which is what it does without arguments, on real ones that it
-// starts, or on real ones that somebody else runs. It also has all commands of redlock.
+// Redlock-demo shows the lock of package redlock at work: by default on masters embedded
+// in the program, or on real ones that it starts or that somebody else runs. It also has
+// all commands of redlock.
 package main
 
 import (

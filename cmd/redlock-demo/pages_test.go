@@ -20,14 +20,14 @@ import (
 type block struct {
 	page   string
 	line   int    // of its fence, from 1
-	lang   string // what stands behind the fence
+	lang   string // the text behind the fence
 	text   string
 	marker string // what the comment before it says; "": there is none
 	below  *block // the block that follows with nothing but empty lines between
 }
 
-// The markers that the tests know. A shell block without a marker is run; each other
-// one says why it is not, or what its exit code is.
+// The markers that the tests know. A shell block without a marker is run. A marker says why
+// a block is not run, or what its exit code is.
 var (
 	notRun        = regexp.MustCompile(`^not run: .{10,}$`)
 	exitMarker    = regexp.MustCompile(`^exit code (\d+)$`)
@@ -55,8 +55,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// blocks are the fenced blocks of a page, in order. Commands that stand in the page
-// otherwise would be checked by nobody: that is an error.
+// blocks returns the fenced blocks of a page, in order. A command outside of a block is an
+// error, because no test would check it.
 func blocks(t *testing.T, page string) []*block {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -64,7 +64,7 @@ func blocks(t *testing.T, page string) []*block {
 		t.Fatal(err)
 	}
 	var all []*block
-	var open, last *block // last: with nothing between it and this line
+	var open, last *block // last: only empty lines are between it and this line
 	marker, n := "", 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -184,11 +184,11 @@ func TestPageOfTheCommandHasEveryCommand(t *testing.T) {
 	}
 }
 
-// inSentence is a command with arguments within a sentence. Two words alone are its name,
-// and … stands for anything.
+// inSentence matches a command with arguments in a sentence, of more than two words: two are
+// only its name. A command with … is not complete.
 var inSentence = regexp.MustCompile("`(redlock(?:-demo)? [a-z]+ [^`…]+)`")
 
-// inSentences are the commands within the sentences of a page, as blocks.
+// inSentences returns the commands in the sentences of a page, as blocks.
 func inSentences(t *testing.T, page string) []*block {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -206,7 +206,7 @@ func inSentences(t *testing.T, page string) []*block {
 	return all
 }
 
-// shown are the commands behind the prompts of a transcript.
+// shown returns the commands behind the prompts of a transcript.
 func shown(text string) string {
 	var all strings.Builder
 	for line := range strings.Lines(text) {
@@ -217,7 +217,7 @@ func shown(text string) string {
 	return all.String()
 }
 
-// taken is what the program says of the flags and arguments. It runs nothing.
+// taken returns the program's error about the flags and arguments. It runs nothing.
 func taken(program string, args []string) error {
 	newRoot := map[string]func(*app.App) *cobra.Command{"redlock": root.Redlock, "redlock-demo": demoroot.Demo}[program]
 	root := newRoot(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
@@ -231,8 +231,8 @@ func taken(program string, args []string) error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// commands are the simple commands of a shell script, as words without quotes. It
-// knows what the pages use of the shell, and no more.
+// commands returns the simple commands of a shell script, as words without quotes. It
+// knows only what the pages use of the shell.
 func commands(script string) [][]string {
 	script = strings.ReplaceAll(script, "\\\n", " ")
 	var all [][]string
@@ -295,6 +295,6 @@ func commands(script string) [][]string {
 	return all
 }
 
-// prefixWord is what stands before a command: a variable that is set for it, a word
-// of the shell, the time in a crontab.
+// prefixWord matches words before a command: a variable that is set for it, a word of the
+// shell, the time in a crontab.
 var prefixWord = regexp.MustCompile(`^([A-Z_]+=.*|do|then|else|if|while|export|!|\{|\(|[\d*/,-]+)$`)

@@ -27,7 +27,7 @@ import (
 
 // The shell blocks of every page run in one bash and one folder, in the order of the
 // page. They print to standard output what the page shows below them. Programs are
-// built, and run where their output stands below them.
+// built, and run where the page shows their output below them.
 //
 // A page that starts masters gets those, at ports of the test's own; the others find
 // five masters in REDLOCK_MASTERS.
@@ -48,7 +48,7 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 			runPage(t, blocks(t, page))
 		})
 	}
-	// A reader goes on with the masters that the README has started, and none is left.
+	// A reader goes on with the masters that the README has started. None is left at the end.
 	t.Run("README.md and then the tutorial", func(t *testing.T) {
 		t.Parallel()
 		root := filepath.Join("..", "..")
@@ -77,10 +77,10 @@ func hasRun(all []*block) bool {
 // runs reports whether a block is to be run.
 func runs(b *block) bool { return b.lang == "sh" && !notRun.MatchString(b.marker) }
 
-// fixedPorts are those of the masters that a page starts.
+// fixedPorts matches the ports of the masters that a page starts.
 var fixedPorts = regexp.MustCompile(`\b710[1-5]\b`)
 
-// runPage returns the ports that stand for 7101 to 7105.
+// runPage runs a page, and returns the ports that it used instead of 7101 to 7105.
 func runPage(t *testing.T, all []*block) (ports []string) {
 	dir := t.TempDir()
 	ports = freePorts(t)
@@ -111,7 +111,7 @@ func runPage(t *testing.T, all []*block) (ports []string) {
 		}
 	}
 	if starts {
-		t.Cleanup(func() { // of a page that did not come to its end
+		t.Cleanup(func() { // for a page that has stopped early
 			for _, port := range ports {
 				_ = exec.Command("redis-cli", "-p", port, "shutdown", "nosave").Run()
 			}
@@ -140,7 +140,7 @@ func runPage(t *testing.T, all []*block) (ports []string) {
 	return ports
 }
 
-// Configurations that the pages show are taken by what they are for.
+// Redis and the command accept the configurations that the pages show for them.
 func TestConfigurationsOfThePagesAreTaken(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]int)
@@ -175,7 +175,7 @@ func TestConfigurationsOfThePagesAreTaken(t *testing.T) {
 	}
 }
 
-// startsRedis says what keeps a redis-server from starting with the configuration.
+// startsRedis returns what keeps a redis-server from starting with the configuration.
 func startsRedis(t *testing.T, text string) error {
 	t.Helper()
 	server, _, err := redistest.Find()
@@ -193,7 +193,7 @@ func startsRedis(t *testing.T, text string) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // which the test waits for below
+	go func() { ended <- cmd.Wait() }() // the test waits for it below
 	for {
 		select {
 		case err := <-ended:
@@ -233,8 +233,8 @@ func bash(t *testing.T, dir string, env []string, script string) (stdout, stderr
 	return out.String(), errs.String(), err
 }
 
-// shows reports whether a page shows what was printed. There … stands for anything
-// within a line, and in a line of its own for any lines, also none.
+// shows reports whether a page shows what was printed. In the page … matches anything within
+// a line, and on a line of its own any lines, also none.
 func shows(page, printed string) bool {
 	var pattern strings.Builder
 	for line := range strings.Lines(page) {
@@ -276,7 +276,7 @@ func buildProgram(t *testing.T, to, text string) {
 	}
 }
 
-// freePorts are five ports on which nothing but what the test starts listens.
+// freePorts returns five ports on which only servers of the test listen.
 func freePorts(t *testing.T) []string {
 	t.Helper()
 	var ports []string

@@ -21,7 +21,7 @@ type terminal struct {
 	watched
 	cmd    *exec.Cmd
 	master *os.File
-	gone   chan struct{} // closed when nobody uses the terminal any more
+	gone   chan struct{} // closed when no process uses the terminal any more
 }
 
 // onTerminal starts the command on a terminal of its own, standard error too.
@@ -30,7 +30,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	return onTerminalOf(t, 80, cmd)
 }
 
-// onTerminalOf is onTerminal with so many columns.
+// onTerminalOf is onTerminal with a number of columns.
 func onTerminalOf(t *testing.T, columns uint16, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -80,7 +80,7 @@ func (term *terminal) press(t *testing.T, keys string) {
 
 const ctrlC = "\x03"
 
-// end waits for the command and gives its exit code and all that was shown.
+// end waits for the command and returns its exit code and all that was shown.
 func (term *terminal) end(t *testing.T) (int, string) {
 	t.Helper()
 	code := codeOf(t, term.cmd.Wait())

@@ -29,12 +29,12 @@ func TestTwoCopiesOfTheReadmesProgramChargeOnce(t *testing.T) {
 	program := filepath.Join(dir, "program")
 	buildProgram(t, program, text)
 
-	// Both begin before either has ended: the lock is theirs in turn.
+	// Both begin before either has ended: they hold the lock in turn.
 	said := make(chan string, 2)
 	for range 2 {
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Dir = dir
-		go func() { // whose answer the test waits for below
+		go func() { // the test waits for its answer below
 			out, err := cmd.Output()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)

@@ -16,7 +16,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// released is the report of release --yes --json.
+// released runs release --yes --json and returns its report.
 func released(t *testing.T, c *redistest.Cluster, want int, args ...string) release.ReleaseReport {
 	t.Helper()
 	r, code := document[release.ReleaseReport](t, nil, append([]string{"release", "--yes", "--json", "--masters", addresses(c)}, args...)...)
@@ -58,7 +58,7 @@ func TestNobodyGetsInBeforeTheTimeOfAReleasedLockIsOver(t *testing.T) {
 	}
 }
 
-// Who holds several keys by one call has lost them all with one of them.
+// A holder of several keys by one call loses all of them with one.
 func TestOneOfSeveralLocksIsReleased(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)

@@ -37,7 +37,7 @@ func TestSignalsEndItCleanly(t *testing.T) {
 	}
 }
 
-// Until somebody asks for SIGQUIT, Go answers it with the stacks of all goroutines.
+// Until a program asks for SIGQUIT, Go answers it with the stacks of all goroutines.
 func TestNothingThatTakesTimeIsMadeReadyBeforeSIGQUITIsTaken(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, []string{"GODEBUG=inittrace=1"}, "--version")
@@ -53,7 +53,6 @@ func TestNothingThatTakesTimeIsMadeReadyBeforeSIGQUITIsTaken(t *testing.T) {
 	}
 }
 
-// What has no reader any more ends quietly.
 func TestCommandsEndQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
 	masters, onReal := testutil.List(testutil.Cluster(t, 3)), addresses(servers(t, 1))
@@ -70,7 +69,7 @@ func TestCommandsEndQuietlyWhereNobodyReads(t *testing.T) {
 	}
 }
 
-// unread is a pipe that nobody reads.
+// unread returns a pipe that nobody reads.
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	read, write, err := os.Pipe()

@@ -54,7 +54,7 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 			}, f.Master)
 		}
 		switch {
-		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // no fault, judgeClock's, or transient
+		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // none, a clock's, or transient
 		case why.Cause == guard.Unmarked && f.Refuses != nil: // refuses-writes is the finding
 		case why.Cause == guard.NoMarker && fresh:
 		case why.Cause == guard.Unmarked:

@@ -19,7 +19,7 @@ import (
 type Answer struct {
 	Down   bool // it cannot be reached
 	Silent bool // it did not answer
-	// Help is advice that leads to its vote or an answer, with "%s" for its name; "": waiting helps, or the text says how.
+	// Help is advice for its vote or an answer, with "%s" for its name; "": waiting helps, or the text says how.
 	Help string
 
 	// one and many are the text after one name and after several. While the master is down,

@@ -132,7 +132,7 @@ func (g *group) over() bool {
 		return false
 	}
 	awaited := func(p process) bool { return !(g.result.Lost && g.refused[p.id]) }
-	if slices.ContainsFunc(g.here, func(p process) bool { return awaited(p) && p.alive() }) { // not ended since the last look
+	if slices.ContainsFunc(g.here, func(p process) bool { return awaited(p) && p.alive() }) { // still alive
 		return false
 	}
 	g.find()
@@ -149,7 +149,7 @@ func (g *group) over() bool {
 }
 
 // find looks for processes that are left. A look may miss processes that fork and end
-// meanwhile. But the first of them was a child of this process, so reap sees its end.
+// meanwhile. The first of them is a child of this process: if reap sees its end, find looks again.
 func (g *group) find() {
 	for again := true; again; {
 		again = false

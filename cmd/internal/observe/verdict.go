@@ -125,7 +125,7 @@ func (l *Look) voter(i int, plan guard.Plan) voter {
 	case why.Cause == guard.NoMarker:
 		s.fresh = why.How != guard.HowEmptied
 		s.declared = plan.Step == guard.Again || plan.Step == guard.ToDeclare
-		if plan.Step != guard.Nothing && !s.declared { // otherwise no master gets a marker, because one is of another fleet
+		if plan.Step != guard.Nothing && !s.declared { // otherwise another fleet's marker prevents it
 			// A client that comes then adopts it, as of when it was first seen without a marker.
 			s.left = max(0, l.Config.Quarantine()-marker.Sighted-l.At.MonotonicSub(marker.Clock.Received))
 			s.timed, s.vote = s.left > 0, s.left == 0

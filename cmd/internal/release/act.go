@@ -25,16 +25,16 @@ const (
 	Replaced State = "replaced" // by the operator's token
 	Changed  State = "changed"  // another token is there, or something else: it was not touched
 	Missing  State = "missing"
-	Endless  State = "endless" // the key never expires, so it is no lock's: it was not touched
+	Endless  State = "endless" // the key never expires, so it is no lock: it was not touched
 	Failed   State = "failed"  // see Err
 )
 
-// A Result is what became of the key on one master. It is what --json prints.
+// A Result is what happened to the key on one master. It is what --json prints.
 type Result struct {
 	Master string        `json:"master"`
 	State  State         `json:"state"`
 	Error  string        `json:"error,omitempty"` // with Failed
-	Left   time.Duration `json:"-"`               // of what was replaced: until the operator's token expires
+	Left   time.Duration `json:"-"`               // with Replaced: until the operator's token expires
 	err    error         // with Failed
 }
 
@@ -70,5 +70,5 @@ func Tombstones(ctx context.Context, masters []*observe.Master, key, token, oper
 
 var errReply = errors.New("not the reply of the script")
 
-// states are by what the script returns, which is another number where it has touched nothing.
+// states are by the number that the script returns. With any other number, another token is there.
 var states = map[int64]State{1: Replaced, 3: Missing, 4: Endless}

@@ -134,7 +134,7 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 	case redlock.VerdictFree:
 		r.report.Outcome = ReleaseNotHeld
 		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q: %s", key, in))
-	default: // what is left over expires
+	default: // what remains there expires
 		r.report.Outcome = ReleaseNotHeld
 		return app.EndsWith(app.ExitFailed,
 			fmt.Errorf("nobody holds %q on a quorum of masters, "+
@@ -155,7 +155,7 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 	return nil
 }
 
-// untouchable says why what stands on a quorum is not released; nil: it may be.
+// untouchable returns why the value on a quorum is not released; nil: it may be.
 func untouchable(h *redlock.Holder) error {
 	switch {
 	case h.Type == "zset":
@@ -177,12 +177,12 @@ func (r *releasing) act(ctx context.Context, need int) error {
 	r.report.By = tokens.Operator(explain.LongestOperator)
 	results := Tombstones(bounded, r.masters, r.report.Key, r.holder.Token, explain.NewToken(r.report.By))
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // of what was sent nothing is taken back
+		return context.Cause(ctx) // commands that were sent are not taken back
 	}
 	return r.conclude(results, need)
 }
 
-// conclude says what the masters' answers come to.
+// conclude sets the outcome from the masters' answers.
 func (r *releasing) conclude(results []Result, need int) error {
 	r.report.Masters = results
 	done, failed := 0, 0
@@ -211,7 +211,7 @@ func (r *releasing) conclude(results []Result, need int) error {
 	}
 }
 
-// tooFew says that the holder may go on: masters that refuse do so again, others may answer the next time.
+// tooFew says that the holder may go on. A new try may help with silent masters, but not with those that refuse.
 func (r *releasing) tooFew(done, need int) error {
 	text := fmt.Sprintf("%s, %d needed. Its holder may go on", r.report.doneOn(done), need)
 	refused, helps := 0, explain.Helps{}
@@ -232,10 +232,9 @@ func (r *releasing) tooFew(done, need int) error {
 		strings.Join(append([]string{text + "."}, helps.Sentences()...), " "))
 }
 
-// freeIn is how long the operator's tokens keep others from a quorum, of so many
-// masters.
+// freeIn returns how long the operator's tokens keep others from a quorum of so many masters.
 func freeIn(left []time.Duration, masters int) time.Duration {
 	slices.Sort(left)
-	expired := len(left) - (masters - quorum.Need(masters)) // as many have to be
+	expired := len(left) - (masters - quorum.Need(masters)) // so many have to expire
 	return left[max(expired, 1)-1]
 }

@@ -29,7 +29,7 @@ func TestWhenAReleasedLockIsFreeForOthers(t *testing.T) {
 	}
 }
 
-// Who is told to try again does so, however often the masters refuse.
+// Advice to try again would be useless: masters that refuse do so again.
 func TestAReleaseThatMastersRefuseSaysSo(t *testing.T) {
 	t.Parallel()
 	oom := redis.Error("OOM command not allowed when used memory > 'maxmemory'. script: 0123, on @user_script:9.")

@@ -12,13 +12,13 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// Outcomes of a releaseReport, beside outcomeNoQuorum.
+// Outcomes of a ReleaseReport, in addition to app.OutcomeNoQuorum.
 const (
 	ReleaseDone    = "released"
 	ReleaseAlready = "already-released" // by an operator, before
 	ReleaseNotHeld = "not-held"         // on a quorum
 	releaseChanged = "changed"          // another token is there by now, or none
-	ReleaseRefused = "refused"          // it is held by what is not touched
+	ReleaseRefused = "refused"          // the holder is of a kind that release does not touch
 )
 
 // A ReleaseReport is what --json prints.
@@ -27,18 +27,18 @@ type ReleaseReport struct {
 	Outcome  string        `json:"outcome"`
 	ExitCode int           `json:"exit_code"`
 	Error    string        `json:"error,omitempty"`
-	By       string        `json:"by,omitempty"`     // the operator whose token is there, or was
+	By       string        `json:"by,omitempty"`     // the operator of this release, or of the one before
 	Holder   *explain.Hold `json:"holder,omitempty"` // as it was before
 	FreeInMS int64         `json:"free_in_ms,omitempty"`
 	Masters  []Result      `json:"masters,omitempty"`
 }
 
-// doneOn says on how many masters the holder's token is no more.
+// doneOn says on how many masters the holder's token was replaced.
 func (r *ReleaseReport) doneOn(done int) string {
 	return fmt.Sprintf("replaced on %d of %s", done, term.Count(len(r.Masters), "master"))
 }
 
-// show prints the report, and gives what remains of the error.
+// show prints the report. It returns err, without its text if that was printed.
 func (r *ReleaseReport) show(out *os.File, asJSON bool, err error) error {
 	r.ExitCode = app.ExitCode(err)
 	if asJSON {
@@ -66,7 +66,7 @@ func (r *ReleaseReport) show(out *os.File, asJSON bool, err error) error {
 	return cmp.Or(app.Emit(out, &text), err)
 }
 
-// sentence says what has been done; nothing where the error does.
+// sentence says what was done; "": the error says it.
 func (r *ReleaseReport) sentence() string {
 	free := term.Seconds(time.Duration(r.FreeInMS) * time.Millisecond)
 	switch {
@@ -81,7 +81,7 @@ func (r *ReleaseReport) sentence() string {
 	}
 }
 
-// name is the holder that was.
+// name returns the former holder.
 func (r *ReleaseReport) name() string {
 	if r.Holder.Owner == "" {
 		return "Its holder"

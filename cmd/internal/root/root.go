@@ -1,5 +1,5 @@
 // Package root puts the commands of redlock together. Package demoroot adds the
-// demonstrations, of which redlock links nothing.
+// demonstration, so that redlock does not link it.
 package root
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/status"
 )
 
-// Redlock is the program for who uses locks from a shell, and looks after masters.
+// Redlock returns the root command of redlock, which uses locks from a shell and looks after masters.
 func Redlock(a *app.App) *cobra.Command {
 	shared := &app.SharedFlags{}
 	root := &cobra.Command{
@@ -43,7 +43,7 @@ func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands
 	root.SilenceErrors = true // Run prints them
 	root.SilenceUsage = true
 	root.SuggestionsMinimumDistance = 2
-	root.Args = cobra.ArbitraryArgs // Run has refused them, in its own words
+	root.Args = cobra.ArbitraryArgs // Run has rejected them, with an error of its own
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		return app.ApplyConfig(cmd, a, shared.Config)
 	}

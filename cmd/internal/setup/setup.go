@@ -72,7 +72,7 @@ one, 64 for a mistake in the arguments or where --force is not confirmed.`,
 	return cmd
 }
 
-// Outcomes of an initReport.
+// Outcomes of an InitReport.
 const (
 	OutcomeDeclared = "declared"
 	OutcomeAlready  = "already"
@@ -82,7 +82,7 @@ const (
 
 // An InitReport is what --json prints.
 type InitReport struct {
-	*observe.Verdict              // of afterwards; nil: not asked
+	*observe.Verdict              // from afterwards; nil: not asked
 	Outcome          string       `json:"outcome"`
 	Error            string       `json:"error,omitempty"`
 	Masters          []initMaster `json:"masters"`
@@ -128,7 +128,7 @@ func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
 	if err != nil {
 		r.Outcome, r.Error = OutcomeRefused, term.Redacted(err.Error())
 	}
-	r.Verdict = before.Verdict() // which is that of afterwards where nothing is written
+	r.Verdict = before.Verdict() // if nothing is written, it also holds afterwards
 	if r.Outcome == OutcomeDeclared || r.Outcome == OutcomeChanged {
 		r.Verdict = fleet.Verdict(ctx)
 	}
@@ -157,8 +157,8 @@ func newInitReport(look *observe.Look, wanted guard.Config) *InitReport {
 	return r
 }
 
-// unasked is why master i does not say what its marker is; nil: it does, or the client
-// that declares it will say why not.
+// unasked returns why master i's marker is not known; nil: it is, or the client that declares
+// the master will return why not.
 func unasked(look *observe.Look, i int) error {
 	f := &look.Facts[i]
 	switch {
@@ -177,7 +177,7 @@ func isMarked(f *guard.Facts) bool {
 	return f.Marker.Version != ""
 }
 
-// initialize declares the fleet, if nothing speaks against it.
+// initialize declares the fleet, if all masters allow it.
 func (o *initOptions) initialize(
 	ctx context.Context, a *app.App, fleet *observe.Fleet, look *observe.Look, wanted guard.Config, r *InitReport,
 ) error {
@@ -245,7 +245,7 @@ func (o *initOptions) initialize(
 	return nil
 }
 
-// print tells what has become of the masters.
+// print prints what happened to the masters.
 func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 	var b bytes.Buffer
 	rows := [][]string{{"master", "marker before"}}

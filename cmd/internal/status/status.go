@@ -99,10 +99,10 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 	return s.show(cmd.Context(), keys, o.watch)
 }
 
-// votesEvery is how often it is asked whether all masters vote.
+// votesEvery is how often awaitAll asks whether all masters vote.
 const votesEvery = 500 * time.Millisecond
 
-// awaitAll looks until all masters vote, for a time at the most, and gives the last look.
+// awaitAll looks until all masters vote, at most for most, and returns the last verdict.
 func awaitAll(ctx context.Context, most time.Duration, fleet *observe.Fleet) *observe.Verdict {
 	for began := time.Now(); ; {
 		v := fleet.Verdict(ctx)
@@ -176,7 +176,7 @@ func (s *statusView) look(ctx context.Context, keys []string) (code int, err err
 	return code, s.Print(document, text)
 }
 
-// render prints one key as people read it: the sentence, and a row a master.
+// render prints one key for people: the sentence, and a row for each master.
 func render(b *bytes.Buffer, l term.Layout, in *redlock.Inspection, said string, shown func(string) string) {
 	l.Text(b, "", 0, term.Printable(in.Key)+": "+said)
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
@@ -207,8 +207,7 @@ func render(b *bytes.Buffer, l term.Layout, in *redlock.Inspection, said string,
 // shownReaders is how many readers of a master have a row.
 const shownReaders = 5
 
-// rowsOfReaders gives each reader of a master a row, those that stay longest
-// first.
+// rowsOfReaders returns a row for each reader of a master, those that stay longest first.
 func rowsOfReaders(m *redlock.MasterHold, shown func(string) string) [][]string {
 	var rows [][]string
 	for i, r := range m.Readers {
@@ -242,8 +241,7 @@ func rowHolder(h *redlock.Holder) string {
 	}
 }
 
-// token is a token as far as it is shown: with all of it anybody could release the
-// lock.
+// token returns a token as far as it is shown: anybody who knows it in full can release the lock.
 func (s *statusView) token(token string) string {
 	if s.tokens || token == "" {
 		return token

@@ -33,7 +33,7 @@ var inspections = []struct {
 		redlock.MasterHold{Held: &redlock.Holder{Type: "string", Token: "other\x1b]0;client\a", TTL: -1, Stuck: true}})},
 }
 
-// viewOn is a view that prints there.
+// viewOn returns v as a view that prints to out.
 func viewOn(out io.Writer, asJSON bool, v statusView) *statusView {
 	v.Looks, v.wide, v.now = app.Looks{Out: out, JSON: asJSON}, func() term.Layout { return term.Layout{} }, testutil.Soon
 	return &v

@@ -13,12 +13,12 @@ import (
 	"unicode/utf8"
 )
 
-// Clean is a message that may repeat what somebody typed or what a master said, fit for a terminal: without passwords,
-// and with nothing that moves the cursor or the text.
+// Clean makes a message fit for a terminal that may repeat what somebody typed or what a master said. It hides
+// passwords, and escapes what moves the cursor or the text.
 func Clean(message string) string { return Visible(Redacted(message)) }
 
-// Visible is text with all that is not shown as it is spelt out: control characters, those that change the direction
-// of text, bytes that are no UTF-8.
+// Visible escapes what a terminal does not show as it is: control characters, those that change the direction of text,
+// bytes that are not UTF-8.
 func Visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -39,8 +39,8 @@ func moves(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON is a document, on one line or indented, that a terminal shows as it is: encoding/json leaves C1 and the
-// characters that change the direction of text as they are.
+// JSON returns a document, on one line or indented, that a terminal shows as it is. encoding/json alone does not escape
+// C1 and the characters that change the direction of text.
 func JSON(document any, indented bool) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -54,7 +54,7 @@ func JSON(document any, indented bool) ([]byte, error) {
 	var clean bytes.Buffer
 	for _, r := range b.String() {
 		switch {
-		case r < utf8.RuneSelf && r != 0x7f || !moves(r): // ASCII is escaped, or stands between the strings
+		case r < utf8.RuneSelf && r != 0x7f || !moves(r): // ASCII is escaped already, or between the strings
 			clean.WriteRune(r)
 		default:
 			for _, unit := range utf16.AppendRune(nil, r) {
@@ -65,7 +65,7 @@ func JSON(document any, indented bool) ([]byte, error) {
 	return clean.Bytes(), nil
 }
 
-// credentials are those of a URL, wherever somebody has put it.
+// credentials matches those of a URL anywhere in a text.
 var credentials = regexp.MustCompile(`://[^\s"]*@`)
 
 // Redacted hides passwords in a message that may repeat what was typed.
@@ -77,11 +77,10 @@ const LongestError = 120 // characters
 
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// Printable is what somebody else has stored, without what would move the
-// cursor, and shortened.
+// Printable is Unmoving, shortened to 48 columns.
 func Printable(s string) string { return Shortened(Unmoving(s), 48) }
 
-// Unmoving is what somebody else has stored, without what would move the cursor.
+// Unmoving returns what somebody else has stored, quoted if it could move the cursor.
 func Unmoving(s string) string {
 	if quoted := fmt.Sprintf("%q", s); quoted != `"`+s+`"` {
 		return quoted

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// hostile is what a master or a stranger may say.
+// hostile is a text that a master or a stranger may send.
 const hostile = "a\x1b]0;title\a\u009b31m\u202eb\u2028c\xe9 redis://:secret@h \x7f"
 
 func TestNothingThatSomebodyElseSaysMovesATerminal(t *testing.T) {

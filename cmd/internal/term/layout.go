@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A Layout puts text and tables into the columns of a terminal, and loses nothing.
-// What goes into a pipe or a file has its lines as they are.
+// A Layout fits text and tables into the columns of a terminal, and loses nothing.
+// In a pipe or a file lines stay as they are.
 type Layout struct{ Columns int } // 0: no terminal
 
-// LayoutFor is the layout for a file, a terminal as wide as it is now.
+// LayoutFor returns the layout for a file; for a terminal, with its present width.
 func LayoutFor(f *os.File) Layout {
 	if !IsTerminal(f) {
 		return Layout{}
@@ -19,7 +19,7 @@ func LayoutFor(f *os.File) Layout {
 	return Layout{ColumnsOf(f)}
 }
 
-// Fits reports whether lines of text have room.
+// Fits reports whether all lines of text fit.
 func (l Layout) Fits(text string) bool {
 	if l.Columns == 0 {
 		return true
@@ -32,8 +32,8 @@ func (l Layout) Fits(text string) bool {
 	return true
 }
 
-// Text writes a line: behind a lead that takes indent columns, and what has no room
-// on lines below, as far in.
+// Text writes a line after a lead that takes indent columns. What does not fit goes on lines
+// below, indented as much.
 func (l Layout) Text(b *bytes.Buffer, lead string, indent int, text string) {
 	if l.Columns == 0 || indent+Width(text) <= l.Columns {
 		b.WriteString(lead + text + "\n")
@@ -42,17 +42,17 @@ func (l Layout) Text(b *bytes.Buffer, lead string, indent int, text string) {
 	b.WriteString(Wrap(lead, indent, l.Columns, text) + "\n")
 }
 
-// A Table is rows below a header. A row that has as many cells as the header must have
-// room on one line; the last cell of a shorter one may take several.
+// A Table is rows below a header. A row that has as many cells as the header has to fit on one
+// line; the last cell of a shorter one may take several.
 type Table struct {
 	Rows  [][]string // the first is the header
-	Spare []int      // columns that are left out where it is too wide: those with nothing in them, then in this order
-	// Paragraph is a row as a sentence, with all its cells, where the table is too wide
-	// even so; nil: the cells with colons between them.
+	Spare []int      // columns to leave out where it is too wide: first the empty ones, then in this order
+	// Paragraph returns a row as a sentence with all its cells, for a table that is still
+	// too wide; nil: the cells with colons between them.
 	Paragraph func(row []string) string
 }
 
-// Table writes a table, or where that is too wide its rows as paragraphs.
+// Table writes a table, or its rows as paragraphs where it is too wide.
 func (l Layout) Table(b *bytes.Buffer, t Table) {
 	left := [][]int{nil, t.empty()}
 	for i := range t.Spare {
@@ -70,11 +70,11 @@ func (l Layout) Table(b *bytes.Buffer, t Table) {
 			text = t.Paragraph(row)
 		}
 		lines := Wrap("   ", 3, l.Columns-2, text)
-		b.WriteString(strings.ReplaceAll(lines, "\n", "\n  ") + "\n") // the next master is seen at once
+		b.WriteString(strings.ReplaceAll(lines, "\n", "\n  ") + "\n") // indented, so that the next row stands out
 	}
 }
 
-// empty are those of the spare columns in which no row has anything.
+// empty returns the spare columns that are empty in all rows.
 func (t Table) empty() (columns []int) {
 	for _, column := range t.Spare {
 		used := func(row []string) bool { return column < len(row) && row[column] != "–" }
@@ -85,7 +85,7 @@ func (t Table) empty() (columns []int) {
 	return columns
 }
 
-// without is the rows without some columns. Short rows have none of these.
+// without returns the rows without some columns. Short rows stay as they are.
 func (t Table) without(columns []int) [][]string {
 	var rows [][]string
 	for _, row := range t.Rows {
@@ -103,11 +103,11 @@ func (t Table) without(columns []int) [][]string {
 	return rows
 }
 
-// narrowest is the least room in which a cell is wrapped.
+// narrowest is the least width in which a cell is wrapped.
 const narrowest = 24
 
-// Lines puts rows below each other, each column as wide as it needs. The last cell of a
-// row takes no part in that.
+// Lines returns rows below each other, each column as wide as it needs. The last cell of a
+// row does not count for that.
 func (l Layout) Lines(rows [][]string) string {
 	var width []int
 	for _, row := range rows {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// narrow is a table, as wide as it has to be.
+// narrow returns a table in so many columns.
 func narrow(columns int) string {
 	var b bytes.Buffer
 	Layout{columns}.Table(&b, Table{

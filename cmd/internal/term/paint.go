@@ -2,17 +2,17 @@ package term
 
 import "strings"
 
-// Paint says whether text may be coloured. All colours are of the sixteen that follow the terminal's theme.
+// Paint says whether text may be coloured. It uses only the sixteen colours of the terminal's theme.
 type Paint bool
 
-// Bold, Dim, Red, Green and Yellow are text so painted.
+// Bold, Dim, Red, Green and Yellow return text painted like this.
 func (p Paint) Bold(text string) string   { return p.sgr("1", text) }
 func (p Paint) Dim(text string) string    { return p.sgr("2", text) }
 func (p Paint) Red(text string) string    { return p.sgr("31", text) }
 func (p Paint) Green(text string) string  { return p.sgr("32", text) }
 func (p Paint) Yellow(text string) string { return p.sgr("33", text) }
 
-// Mark is ✓ or ✗.
+// Mark returns ✓ or ✗.
 func (p Paint) Mark(ok bool) string {
 	if ok {
 		return p.Green("✓")

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 )
 
-// ColumnsOf is how wide a terminal is.
+// ColumnsOf returns the width of a terminal; 80: it is not known.
 func ColumnsOf(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 {

@@ -1,5 +1,5 @@
-// Package term is the terminal: numbers and durations as people read them, columns,
-// tables, keys, and what makes foreign text fit to be shown.
+// Package term formats output for a terminal: numbers and durations for people, columns,
+// tables, keys, and foreign text made safe to show.
 package term
 
 import (
@@ -11,7 +11,7 @@ import (
 
 var numbers = [...]string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
-// Number is n in words where that is short.
+// Number returns n in words where that is short.
 func Number(n int) string {
 	if n >= 0 && n < len(numbers) {
 		return numbers[n]
@@ -19,7 +19,7 @@ func Number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Count is "1 master" or "3 masters".
+// Count returns "1 master" or "3 masters".
 func Count(n int, of string) string {
 	if n == 1 {
 		return "1 " + of
@@ -27,7 +27,7 @@ func Count(n int, of string) string {
 	return strconv.Itoa(n) + " " + of + "s"
 }
 
-// Span is a duration to two or three digits: 0.41 ms, 3.2 ms, 412 ms, 1.3 s.
+// Span returns a duration to two or three digits: 0.41 ms, 3.2 ms, 412 ms, 1.3 s.
 func Span(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -44,7 +44,7 @@ func Span(d time.Duration) string {
 	}
 }
 
-// About is a duration as it is said: 412 ms, 5 s, 2.7 s, 13 s, 20m0s, 3 days.
+// About returns a duration as people say it: 412 ms, 5 s, 2.7 s, 13 s, 20m0s, 3 days.
 func About(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case d < time.Second:
@@ -60,8 +60,8 @@ func About(d time.Duration) string {
 	}
 }
 
-// Until is an instant that is still to come, by the clock on the wall, and how long
-// that takes, both rounded up to seconds: 20:24:17 (in 61 s).
+// Until returns a future instant by the wall clock, and how long that takes, both rounded up
+// to seconds: 20:24:17 (in 61 s).
 func Until(at time.Time, in time.Duration) string {
 	format := time.TimeOnly
 	if in >= 12*time.Hour {
@@ -70,7 +70,7 @@ func Until(at time.Time, in time.Duration) string {
 	return fmt.Sprintf("%s (in %s)", at.Add(time.Second-1).Local().Format(format), whole(math.Ceil(in.Seconds())))
 }
 
-// whole is a number of seconds.
+// whole formats a number of seconds.
 func whole(s float64) string {
 	if s < 600 {
 		return fmt.Sprintf("%.0f s", s)
@@ -78,7 +78,7 @@ func whole(s float64) string {
 	return (time.Duration(s) * time.Second).String()
 }
 
-// Are is "is" behind one subject, "are" behind several.
+// Are returns "is" for one subject, "are" for several.
 func Are(n int) string {
 	if n == 1 {
 		return "is"
@@ -86,7 +86,7 @@ func Are(n int) string {
 	return "are"
 }
 
-// Does is a verb behind one subject, which "waits", or behind several, which "wait".
+// Does returns a verb for one subject, which "waits", or for several, which "wait".
 func Does(n int, verb string) string {
 	if n == 1 {
 		return verb + "s"
@@ -94,8 +94,7 @@ func Does(n int, verb string) string {
 	return verb
 }
 
-// Percentile is the smallest value that p percent of the sorted values do not
-// exceed; 0 of none.
+// Percentile returns the smallest value that p percent of the sorted values do not exceed; 0 of none.
 func Percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -35,7 +35,7 @@ func TestDurationsAreAsPeopleSayThem(t *testing.T) {
 	}
 }
 
-// Who comes at that time, or after so long, finds it past.
+// A person who comes at that time, or after so long, must not be too early.
 func TestAnInstantToComeIsRoundedUp(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 23, 20, 0, 59, 200_000_000, time.Local)

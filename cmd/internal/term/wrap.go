@@ -2,8 +2,8 @@ package term
 
 import "strings"
 
-// Wrap puts text after a lead, which takes indent columns, and what does not fit
-// into width columns on the lines below it, as far in.
+// Wrap puts text after a lead that takes indent columns. What does not fit into width columns
+// goes on lines below, indented as much.
 func Wrap(lead string, indent, width int, text string) string {
 	var b strings.Builder
 	b.WriteString(lead)

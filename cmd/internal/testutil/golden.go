@@ -9,7 +9,7 @@ import (
 
 var Update = flag.Bool("update", false, "write the golden files")
 
-// Golden compares what people read with a file in testdata.
+// Golden compares output with a file in testdata.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	name = filepath.Join("testdata", name+".golden")

@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Inspections are an inspector's answers, by their keys.
+// Inspections is an inspector with fixed answers by key.
 type Inspections map[string]*redlock.Inspection
 
 func (a Inspections) Inspect(_ context.Context, key string) (*redlock.Inspection, error) {
@@ -24,10 +24,10 @@ func (a Inspections) Inspect(_ context.Context, key string) (*redlock.Inspection
 
 const TokenOf = ":dc0ofu9ksdue9s8caem0:54a329938b2398e2921c05e19f4a66a1"
 
-// Soon is seven minutes after the client of tokenOf was made.
+// Soon is seven minutes after the client of TokenOf was made.
 func Soon() time.Time { return time.Date(2026, 11, 21, 12, 8, 9, 0, time.UTC) }
 
-// asked is what a master that has this hold answers.
+// asked returns the answer of a master that has this hold.
 func asked(h redlock.Holder) redlock.MasterHold {
 	return redlock.MasterHold{Held: &h, RoundTrip: 321 * time.Microsecond}
 }
@@ -50,22 +50,22 @@ func Read(count int, owners ...string) redlock.MasterHold {
 	return m
 }
 
-// Sorted is a sorted set without readers.
+// Sorted returns a sorted set without readers.
 func Sorted() redlock.MasterHold {
 	return asked(redlock.Holder{Type: "zset", TTL: -1, Stuck: true})
 }
 
 func Nothing() redlock.MasterHold { return redlock.MasterHold{RoundTrip: 1234 * time.Microsecond} }
 
-// ErrRefused is what a master is that does not run.
+// ErrRefused is the error of a master that does not run.
 var ErrRefused = &pipeline.DownError{Cause: fmt.Errorf("dial tcp 10.0.0.1:6379: connect: %w", syscall.ECONNREFUSED)}
 
 func Silent() redlock.MasterHold {
 	return redlock.MasterHold{Err: ErrRefused}
 }
 
-// Answer is an inspection as the library gives it: who stands on how many
-// masters, the one on most first, and what that amounts to.
+// Answer returns an inspection like the library's: the holders, the one on most masters
+// first, and the verdict.
 func Answer(key string, v redlock.Verdict, masters ...redlock.MasterHold) *redlock.Inspection {
 	in := &redlock.Inspection{Key: key, Verdict: v, Masters: masters, Need: len(masters)/2 + 1}
 	for i := range masters {

@@ -1,4 +1,4 @@
-// Package testutil is what tests of several rooms of the command share.
+// Package testutil has what tests of several rooms of the commands share.
 package testutil
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Cluster is masters that belong to the test and not to the binary.
+// Cluster starts masters that belong to the test and not to the binary.
 func Cluster(t *testing.T, n int) *simmaster.Cluster {
 	t.Helper()
 	c, err := simmaster.StartCluster(n)
@@ -29,7 +29,7 @@ func Cluster(t *testing.T, n int) *simmaster.Cluster {
 
 func List(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
 
-// Opened is a client of masters that all run. It has seen each of them, and ends with the test.
+// Opened opens a client of masters that all run, and waits until it has seen them. It is closed with the test.
 func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
 	client, err := redlock.Open(masters.URLs(), opts...)
@@ -70,8 +70,8 @@ var (
 	HeedSignals = testutil.HeedSignals
 )
 
-// WantOneLine asks that an error be fit for a terminal: what was typed is quoted in it
-// or not in it at all.
+// WantOneLine checks that an error is fit for a terminal: it quotes what was typed, or leaves
+// it out.
 func WantOneLine(t *testing.T, err error) {
 	t.Helper()
 	if text := err.Error(); strings.ContainsFunc(text, unicode.IsControl) {

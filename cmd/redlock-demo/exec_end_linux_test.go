@@ -156,7 +156,7 @@ func TestExecRenewsWhereAnotherOfItsGroupReadsFromTheTerminal(t *testing.T) {
 	r := startCommand(t, cmd)
 	r.stderr.awaitRenewals(t, 1)
 	r.signal(t, syscall.SIGTTIN)
-	r.stderr.awaitRenewals(t, 2) // one of which may have begun before
+	r.stderr.awaitRenewals(t, 2) // one may have begun before
 	r.signal(t, syscall.SIGTERM)
 	if code := r.end(t); code != 143 {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())

@@ -39,7 +39,7 @@ func TestExecWorksWhereNobodyReadsTheStandardError(t *testing.T) {
 	free(t, c, "k")
 }
 
-// SIGTERM does not wait for a reader of exec's messages.
+// After a loss, SIGTERM does not wait for a reader of exec's messages.
 func TestALossEndsTheCommandWhereNobodyReadsTheStandardError(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

@@ -96,7 +96,7 @@ func (f *AccessFlags) OpenToAll(ctx context.Context, config string) (names []str
 	if !isOpenToAll(config) {
 		return names
 	}
-	settings, _ := ReadConfig(ctx, config) // which has succeeded before
+	settings, _ := ReadConfig(ctx, config) // it has succeeded before
 	for _, s := range settings {
 		if s.name == "masters" && strings.Contains(s.value, "@") {
 			names = append(names, config)

@@ -40,8 +40,8 @@ func WriteJSON(out io.Writer, v any) error {
 	return Emit(out, bytes.NewBuffer(text))
 }
 
-// Report prints the document of a run, which contains err, and returns an error without a text
-// that has err's exit code.
+// Report prints the document of a run, which contains err, and returns an error with err's
+// exit code and no text.
 func Report(out io.Writer, v any, err error) error {
 	if writeErr := WriteJSON(out, v); writeErr != nil || err == nil {
 		return writeErr

@@ -9,11 +9,10 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Exit codes: those of sysexits.h where it has one, and those of a shell for
-// signals.
+// Exit codes: those of sysexits.h where it has one, and those of a shell for signals.
 const (
 	ExitOK       = 0
-	ExitFailed   = 1  // an expectation did not hold
+	ExitFailed   = 1  // the answer is no, for example an expectation that did not hold
 	ExitUsage    = 64 // unknown flag, bad value, bad list of masters
 	ExitNoQuorum = 69 // too few masters can be reached
 	ExitSoftware = 70 // anything that should not happen; exec: a key that nobody will release
@@ -84,7 +83,7 @@ func ExitCode(err error) int {
 // EndsWith returns err with the exit code of the process.
 func EndsWith(code int, err error) error { return &CodeError{Code: code, err: err} }
 
-// Silently returns the exit code and the signal of an error that was reported, without its text.
+// Silently returns an error with the exit code and the signal of err, which was reported, and no text.
 func Silently(err error) error {
 	signal, group := signalOf(err)
 	return &CodeError{Code: ExitCode(err), Signal: signal, Group: group}

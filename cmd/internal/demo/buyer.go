@@ -132,8 +132,7 @@ func around(d time.Duration) time.Duration {
 
 var errSoldOut = errors.New("sold out")
 
-// buy is the critical section: read, pause, write. Under a lock it ends when
-// the lock does.
+// buy is the critical section: read, pause, write. Under a lock it ends when the lock does.
 func (s *shop) buy(ctx context.Context) error {
 	stock := s.stock.read()
 	if stock <= 0 {

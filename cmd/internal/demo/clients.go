@@ -23,7 +23,7 @@ type Client interface {
 func open(urls []string, opts ...redlock.Option) (Client, error) {
 	c, err := redlock.Open(urls, opts...)
 	if err != nil {
-		return nil, err // not a Client that holds a nil pointer
+		return nil, err // returning c would make a Client that holds a nil pointer
 	}
 	return c, nil
 }

@@ -48,8 +48,7 @@ func (r *run) outages(ctx context.Context) error {
 	return nil
 }
 
-// withFewer watches the shop until there is no quorum any more, and then until
-// it has recovered.
+// withFewer watches the shop until there is no quorum any more, and then until it has recovered.
 func (r *run) withFewer(ctx context.Context) error {
 	if !r.own() && !r.Person {
 		return &skippedError{"the masters are not ours to stop, and there is nobody to ask (no terminal, or --json)"}
@@ -163,7 +162,7 @@ func (o *outage) sellsSince(since time.Time) bool {
 	return o.shop.ledger.in(window{from: since, to: time.Now(), grace: underWay}).sales > 0
 }
 
-// refuses checks that nothing was sold, and that buyers were told why.
+// refuses checks that nothing was sold, and that buyers got the reason.
 func (o *outage) refuses(name string, gone int, w window, p *Phase) {
 	f := o.shop.ledger.in(w)
 	silent := p.Sales == 0 && f.last != nil

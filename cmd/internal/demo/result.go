@@ -80,7 +80,7 @@ type Expectation struct {
 	Detail string `json:"detail"`
 }
 
-// A Skipped is a part that was left out.
+// A Skipped is a part of the run that was left out.
 type Skipped struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -114,11 +114,10 @@ func (r *Result) expect(name string, ok bool, detail string) {
 	r.Expectations = append(r.Expectations, Expectation{name, ok, detail})
 }
 
-// Millis is a duration that is a number of milliseconds in JSON, to the
-// microsecond.
+// Millis is a duration that is a number of milliseconds in JSON, to the microsecond.
 type Millis time.Duration
 
-// MarshalJSON gives a number.
+// MarshalJSON returns a number.
 func (m Millis) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(time.Duration(m).Round(time.Microsecond)) / float64(time.Millisecond))
 }

@@ -129,8 +129,7 @@ func (r *run) awaitQuorum(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// await polls a condition, for bound at the most, and reports whether it came
-// true.
+// await polls a condition, at most for bound, and reports whether it came true.
 func (r *run) await(ctx context.Context, bound time.Duration, met func() bool) bool {
 	for end := time.Now().Add(bound); !met(); {
 		if time.Now().After(end) || app.Sleep(ctx, 5*time.Millisecond) != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// FuzzArguments parses a command line, words separated by line feeds, without
-// running anything.
+// FuzzArguments parses a command line, words separated by line feeds, without running anything.
 func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		root := Demo(&app.App{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})

@@ -294,7 +294,7 @@ func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
 	}
 }
 
-// A wrong word sends somebody at night to the wrong place.
+// Wrong advice makes people repair the wrong thing at night.
 func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 	t.Parallel()
 	const unreachable = "warning unreachable"

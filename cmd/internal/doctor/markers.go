@@ -54,7 +54,8 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 			}, f.Master)
 		}
 		switch {
-		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // none, a clock's, or transient
+		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed:
+			// No fault, or judgeClock reports it, or the master is being checked again.
 		case why.Cause == guard.Unmarked && f.Refuses != nil: // refuses-writes is the finding
 		case why.Cause == guard.NoMarker && fresh:
 		case why.Cause == guard.Unmarked:
@@ -158,7 +159,7 @@ func judgeUnmarked(l *findings, f *Facts, quarantine time.Duration, now drift.In
 		Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
 		Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
 	}
-	if m := f.Told.Marker; m.Verdict == guard.Missing { // in strict nobody notes that
+	if m := f.Told.Marker; m.Verdict == guard.Missing {
 		known := m.Sighted + now.MonotonicSub(m.Clock.Received)
 		finding.What += ", and has been seen so since " + now.Wall().Add(-known).Format(time.TimeOnly)
 	}

@@ -30,13 +30,13 @@ func (v *doctorView) text() term.Layout {
 // follow shows progress on a terminal until stop is called. In a pipe it prints one line at the start.
 func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
-		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print's error tells
+		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print returns write errors
 		return func() {}
 	}
 	began := time.Now()
 	ended := app.Repeat(100*time.Millisecond, func() {
 		seconds := time.Since(began).Seconds()
-		_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", seconds, total) // print's error tells
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", seconds, total) // print returns write errors
 	})
 	return func() {
 		ended()
@@ -44,7 +44,7 @@ func (v *doctorView) follow(total time.Duration) (stop func()) {
 	}
 }
 
-// textColumns is how wide the text is.
+// textColumns is the greatest width of the text.
 const textColumns = 80
 
 func (v *doctorView) print(r *Report) error {

@@ -155,7 +155,7 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 }
 
 // keyFirst removes the second -- of "-- KEY -- COMMAND", the form for a key that begins with
-// a dash. It returns the arguments, and how many are before the command; negative: there was no --.
+// a dash. It returns how many arguments are before the command (negative: there was no --), and all.
 func keyFirst(cmd *cobra.Command, args []string) (before int, rest []string) {
 	if before = cmd.ArgsLenAtDash(); before == 0 && len(args) > 1 && args[1] == "--" {
 		return 1, slices.Concat(args[:1], args[2:])
@@ -282,7 +282,7 @@ func ofOtherSettings(err error) bool {
 // or else from the masters' markers. sure: the markers of a quorum agree.
 func (o *execOptions) options(cmd *cobra.Command, masters *pool.Pool) (opts []redlock.Option, sure bool) {
 	fleet, found, sure := observe.SettingsOf(cmd.Context(), masters)
-	if found { // which also gives connections their time
+	if found { // the call has also given connections time
 		o.guard, o.MaxTTL = cmp.Or(o.guard, fleet.Level.String()), cmp.Or(o.MaxTTL, fleet.MaxTTL)
 	}
 	if !cmd.Flags().Changed("ttl") && o.MaxTTL != 0 { // the default may be longer than the fleet allows

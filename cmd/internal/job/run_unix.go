@@ -160,7 +160,7 @@ func (g *group) find() {
 	}
 }
 
-// tick is called every lingerPoll, once the command has ended or the lock is lost.
+// tick is called every hour, and every lingerPoll once the command has ended or the lock is lost.
 func (g *group) tick() {
 	g.reap() // orphans whose SIGCHLD was missed
 	switch {
@@ -388,8 +388,8 @@ func (g *group) halt() (process, bool) {
 	return process{}, true
 }
 
-// orphaned reports whether our process group is orphaned: it has no parent in the session
-// that controls it, such as a shell with job control.
+// orphaned reports whether our process group is orphaned: no ancestor in our session is
+// outside of it, as a shell with job control would be.
 func orphaned() bool {
 	session, err := unix.Getsid(0)
 	if err != nil {

@@ -72,8 +72,7 @@ type Answer struct {
 // RoundTrip is how long the answer took, queueing included.
 func (a *Answer) RoundTrip() time.Duration { return a.Received.Sub(a.Sent) }
 
-// Do sends a command and waits for the answer, at most until ctx ends: the error
-// is then pool.ErrTimeout.
+// Do sends a command and waits for the answer, at most until ctx ends: then the error is pool.ErrTimeout.
 func (m *Master) Do(ctx context.Context, cmd string, args ...any) *Answer {
 	q := &question{done: make(chan struct{}), clock: m.clock}
 	call := &pipeline.Call{Command: &pipeline.Command{

@@ -54,7 +54,7 @@ type voter struct {
 	timed  bool   // it votes in left if nobody does anything
 	left   time.Duration
 	help   string // advice that leads to its vote, "%s" for its name; "": none
-	fresh  bool   // no client has seen a marker on it, so it may be declared
+	fresh  bool   // it had no marker before, as far as is known, so it may be declared
 	absent bool   // it cannot be reached
 	// declared: the next client declares it, because the fleet is new.
 	declared bool

@@ -26,7 +26,7 @@ const (
 	Changed  State = "changed"  // another token is there, or something else: it was not touched
 	Missing  State = "missing"
 	Endless  State = "endless" // the key never expires, so it is no lock: it was not touched
-	Failed   State = "failed"  // see Err
+	Failed   State = "failed"  // see Error
 )
 
 // A Result is what happened to the key on one master. It is what --json prints.
@@ -70,5 +70,5 @@ func Tombstones(ctx context.Context, masters []*observe.Master, key, token, oper
 
 var errReply = errors.New("not the reply of the script")
 
-// states are by the number that the script returns. With any other number, another token is there.
+// states are by the number that the script returns. Any other number is Changed.
 var states = map[int64]State{1: Replaced, 3: Missing, 4: Endless}

@@ -31,7 +31,7 @@ func sent(command string, args ...any) func(t *testing.T, m *redistest.Server) {
 	}
 }
 
-// A fault keeps a master from granting a lock, unless it is harmless. status prints says about two such masters.
+// A fault keeps a master from granting a lock, unless harmless. status prints says about two of them.
 type fault struct {
 	does     func(t *testing.T, m *redistest.Server)
 	says     string
@@ -243,8 +243,8 @@ func newNight(t *testing.T, urls []string, level string) *night {
 	return n
 }
 
-// agree checks what status, doctor and exec say about whether a lock can be taken, and that status prints says. All of
-// them read the settings from the markers.
+// agree checks what status, doctor and exec say about whether a lock can be taken, and that status
+// prints says. All of them read the settings from the markers.
 func (n *night) agree(can bool, says string) {
 	n.t.Helper()
 	verdict := regexp.MustCompile(`(?m)^Can lock: ([^.]*)\.`)

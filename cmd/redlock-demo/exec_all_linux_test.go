@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// A workplace has a log of when commands begin and end their work. No line may be between two lines of another command.
+// A workplace has a log in which commands note when they begin and end. These two must not overlap.
 type workplace struct{ dir string }
 
 func newWorkplace(t *testing.T) workplace {
@@ -74,7 +74,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// The lock is released only after all processes have ended that the command has started, in any process group.
+// The lock is released only after all has ended that the command has started, in any process group.
 func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -182,7 +182,7 @@ func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// Such a child may also start a process and leave it behind while the command runs. exec then gets an orphan.
+// Such a child may also leave a process behind while the command runs. exec then gets an orphan.
 func TestWhatChildrenFromBeforeExecLeaveBehindIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ctrl-C also ends the script around exec. Where exec has lent the terminal, only the command gets SIGINT from it.
+// Where exec has lent the terminal, only the command gets SIGINT. The script must end all the same.
 func TestCtrlCEndsTheScriptAroundExec(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -131,7 +131,7 @@ func TestASignalEndsWhoReadsAPipeThatNobodyWritesTo(t *testing.T) {
 	}
 }
 
-// timeout sends its signal to its child, and to the group of both. Some programs do not clean up at a second SIGTERM.
+// timeout signals its child, and then the group of both. At a second SIGTERM some do not clean up.
 func TestTimeoutsTwoSignalsAreOneToTheCommand(t *testing.T) {
 	t.Parallel()
 	needs(t, "timeout", "bash")
@@ -146,8 +146,8 @@ func TestTimeoutsTwoSignalsAreOneToTheCommand(t *testing.T) {
 	}
 }
 
-// A pager at the end of the pipeline may read from the terminal that exec has lent to the command. Then the kernel
-// sends SIGTTIN to the pager's group, which is exec's own. A stopped exec would lose its lock while the command works.
+// A pager at the end of the pipeline may read from the terminal that exec has lent. Then the kernel
+// sends SIGTTIN to the pager's group, which is exec's own. A stopped exec would lose its lock.
 func TestExecRenewsWhereAnotherOfItsGroupReadsFromTheTerminal(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)

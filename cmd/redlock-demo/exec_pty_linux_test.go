@@ -48,7 +48,7 @@ func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 	}
 }
 
-// Otherwise a shell with job control might have lent the terminal to its first job, which would lose it.
+// Otherwise a shell with job control could have lent the terminal to a job, which would lose it.
 func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -62,7 +62,7 @@ func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 	}
 }
 
-// No shell could continue the command. If exec continued it, it would ask for the terminal again and again.
+// No shell could continue the command. If exec did, it would ask for the terminal again and again.
 func TestWhatAsksForATerminalThatIsNotOursIsSuspendedAndCanBeEnded(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
@@ -134,8 +134,8 @@ func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	}
 }
 
-// A terminal may suspend a process that writes to it from the background. exec is there while the command has the
-// terminal, and a suspended exec renews nothing.
+// A terminal may suspend a process that writes to it from the background. exec is there while the
+// command has the terminal, and a suspended exec renews nothing.
 func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -149,7 +149,7 @@ func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 	free(t, c, "k")
 }
 
-// If exec were suspended between the grant and the start, the command would start later without the lock.
+// If exec were suspended between grant and start, the command would start later without the lock.
 func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -159,7 +159,7 @@ func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
 	}
 }
 
-// insist presses a key until no process is left on the terminal. Two presses at once would be one signal.
+// insist presses a key until no process is on the terminal. Two presses at once would be one signal.
 func (term *terminal) insist(key string) {
 	for {
 		_, _ = term.master.WriteString(key)
@@ -171,7 +171,8 @@ func (term *terminal) insist(key string) {
 	}
 }
 
-// Processes that the command leaves in the background keep the terminal from the shell. exec says so, and Ctrl-C helps.
+// Processes that the command leaves in the background keep the terminal from the shell. exec
+// prints why, and Ctrl-C ends them.
 func TestWhatIsLeftInTheBackgroundOfATerminalIsNamedAndEndedByCtrlC(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// asRoot is a variable with a script. It makes this program become root, as sudo does, and run the script.
+// asRoot is a variable with a script. This program then becomes root, as sudo does, and runs it.
 const asRoot = "REDLOCK_TEST_AS_ROOT"
 
 func init() {

@@ -15,7 +15,7 @@ import (
 // soon is a short TTL, but long enough to be renewed on a busy machine.
 const soon = "4s"
 
-// servers starts n redis-servers as a declared fleet. Otherwise the first command might wait for it, and print that.
+// servers starts n redis-servers and declares them a fleet, so that no command has to wait for it.
 func servers(t *testing.T, n int) *redistest.Cluster {
 	t.Helper()
 	c := redistest.Start(t, n, redistest.Config{})

@@ -15,8 +15,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// The commands of the page run in its order, and programs of all its steps run at the same time. Programs that take
-// the lock on both fleets exclude those that know only the old masters, and those that know only the new ones.
+// The commands of the page run in its order, and programs of all its steps at the same time. Those
+// that lock both fleets exclude those that know only the old masters, or only the new ones.
 func TestMastersAreChangedAsThePageSays(t *testing.T) {
 	t.Parallel()
 	before := redistest.Start(t, 3, redistest.Config{
@@ -73,8 +73,8 @@ func TestMastersAreChangedAsThePageSays(t *testing.T) {
 	run("redlock init --force")
 }
 
-// pageOfMasters returns a function that runs the block of the page with the text in it, on these masters. No command of
-// the block may fail.
+// pageOfMasters returns a function that runs the block of the page with the text in it, on these
+// masters. No command of the block may fail.
 func pageOfMasters(t *testing.T, before *redistest.Cluster, after string) (run func(text string)) {
 	t.Helper()
 	dir, old := t.TempDir(), strings.ReplaceAll(addresses(before), "was:secret@", "both:PASSWORD@")

@@ -105,7 +105,7 @@ func (f *AccessFlags) OpenToAll(ctx context.Context, config string) (names []str
 	return names
 }
 
-// isOpenToAll reports whether everybody may read a file: mode o+r, and o+x on each directory above it.
+// isOpenToAll reports whether everybody may read a file: mode o+r, and o+x on all its directories.
 func isOpenToAll(name string) bool {
 	name, err := filepath.Abs(name)
 	info, statErr := os.Stat(name)

@@ -66,7 +66,7 @@ type App struct {
 	outErr error // the error of writing what cobra prints
 }
 
-// Say prints a message of the program on the standard error. On a terminal it breaks lines between words.
+// Say prints a message of the program on standard error. On a terminal it breaks no word.
 func (a *App) Say(message string) {
 	var b bytes.Buffer
 	term.LayoutFor(os.Stderr).Text(&b, "", 0, a.Name+": "+term.Clean(message))

@@ -22,7 +22,7 @@ var configured = []string{
 // maxConfig is far above any configuration: a longer file is not one.
 const maxConfig = 64 << 10 // bytes
 
-// likeName matches the unknown names that an error may repeat: other lines may be secrets that end with "=".
+// likeName matches unknown names that an error may repeat: others may be secrets that end with "=".
 var likeName = regexp.MustCompile(`^[a-z][a-z-]{0,19}$`)
 
 // A setting is a line of a configuration file.
@@ -65,8 +65,8 @@ func ApplyConfig(cmd *cobra.Command, a *App, file string) error {
 	return nil
 }
 
-// ReadConfig reads lines such as "masters = redis://a,redis://b". Its errors repeat at most the name
-// on a line: the value may be a password.
+// ReadConfig reads lines such as "masters = redis://a,redis://b". Its errors repeat at most the
+// name on a line: the value may be a password.
 func ReadConfig(ctx context.Context, name string) (settings []setting, err error) {
 	content, err := readFile(ctx, name, maxConfig+1)
 	switch {
@@ -122,7 +122,7 @@ func unquoted(value string) (string, bool) {
 	return value, true
 }
 
-// readFile reads at most limit bytes of a file. A pipe to which nobody writes blocks it until ctx ends.
+// readFile reads at most limit bytes of a file. A pipe without a writer blocks it until ctx ends.
 func readFile(ctx context.Context, name string, limit int64) (content []byte, err error) {
 	done := make(chan struct{})
 	go func() { // lasts as long as the process if nobody writes: such a read cannot be canceled

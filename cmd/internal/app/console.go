@@ -49,8 +49,8 @@ func Report(out io.Writer, v any, err error) error {
 	return Silently(err)
 }
 
-// Confirm prints what will be done, each text on its own lines, and asks the person at the terminal to type yes.
-// After any other answer its error contains no, which says what happens instead.
+// Confirm prints what will be done, each text on its own lines, and asks the person at the terminal
+// to type yes. After any other answer its error contains no, which says what happens instead.
 func Confirm(ctx context.Context, a *App, no string, told ...string) error {
 	var b bytes.Buffer
 	for _, text := range told {
@@ -141,7 +141,7 @@ func (l *Looks) Print(document any, text *bytes.Buffer) error {
 	return Emit(l.Out, &b)
 }
 
-// Watching looks once, or until ctx ends where every > 0. The code of a single look is the exit code.
+// Watching looks once, or until ctx ends where every > 0. The code of one look is the exit code.
 func Watching(ctx context.Context, every time.Duration, look func() (code int, err error)) error {
 	for {
 		code, err := look()

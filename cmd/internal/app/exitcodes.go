@@ -26,7 +26,7 @@ const (
 	exitSignal    = 128
 )
 
-// OutcomeNoQuorum is the outcome in the documents of several commands when too few masters answered.
+// OutcomeNoQuorum is the outcome in documents of several commands if too few masters answered.
 const OutcomeNoQuorum = "no-quorum"
 
 // A UsageError is a mistake in the arguments: only other arguments help.
@@ -83,13 +83,13 @@ func ExitCode(err error) int {
 // EndsWith returns err with the exit code of the process.
 func EndsWith(code int, err error) error { return &CodeError{Code: code, err: err} }
 
-// Silently returns an error with the exit code and the signal of err, which was reported, and no text.
+// Silently returns an error with the exit code and signal of err, which was reported, and no text.
 func Silently(err error) error {
 	signal, group := signalOf(err)
 	return &CodeError{Code: ExitCode(err), Signal: signal, Group: group}
 }
 
-// signalOf returns the signal that has to end the process, and whether it goes to the process group.
+// signalOf returns the signal that has to end the process, and whether its group gets it, too.
 func signalOf(err error) (s syscall.Signal, group bool) {
 	if code, ok := errors.AsType[*CodeError](err); ok {
 		return code.Signal, code.Group
@@ -100,7 +100,7 @@ func signalOf(err error) (s syscall.Signal, group bool) {
 	return 0, false
 }
 
-// InspectionError returns the command's error for an inspection that failed. A bad key is a usage error.
+// InspectionError returns the command's error for a failed inspection. A bad key is a usage error.
 func InspectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, redlock.ErrClosed) {
 		return err

@@ -25,10 +25,10 @@ const (
 	MaxWait = 30 * 24 * time.Hour
 )
 
-// MastersVariable is the environment variable with the masters, for when --masters is not given.
+// MastersVariable is the environment variable with the masters, without --masters.
 const MastersVariable = "REDLOCK_MASTERS"
 
-// ConfigVariable is the environment variable with the configuration file, for when --config is not given.
+// ConfigVariable is the environment variable with the configuration file, without --config.
 const ConfigVariable = "REDLOCK_CONFIG"
 
 // SharedFlags are the flags that mean the same to every command.

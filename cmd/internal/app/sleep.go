@@ -21,7 +21,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Repeat starts a goroutine that calls f at once and then with pauses of d, until stop is called. stop waits for it.
+// Repeat starts a goroutine that calls f at once, and then with pauses of d, until stop is
+// called. stop waits for the goroutine.
 func Repeat(d time.Duration, f func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 )
 
-// changes watches masters that others run. It prints a line for each change and its effect on locks.
+// changes watches masters that others run, and prints each change and its effect on locks.
 type changes struct {
 	run  *run
 	mu   sync.Mutex // guards what follows

@@ -64,7 +64,7 @@ func given(urls []string) Cluster {
 	return Cluster{Kind: KindGiven, URLs: urls, Close: func() error { return nil }}
 }
 
-// embedded starts n masters in this process, each on its own loopback port. The caller must Close it.
+// embedded starts n masters in this process, each on a loopback port. The caller must Close it.
 func embedded(n int) (Cluster, error) {
 	c, err := simmaster.StartCluster(n)
 	if err != nil {
@@ -116,9 +116,9 @@ func (o *command) cluster(cmd *cobra.Command) (Cluster, error) {
 	return embedded(ownMasters)
 }
 
-// spawned starts processes of the binary that --spawn names. Each has its own loopback port and temporary
-// directory, and writes to disk before it answers. Package redistest takes the choice of the binary from the
-// environment.
+// spawned starts processes of the binary that --spawn names. Each has its own loopback port and
+// temporary directory, and writes to disk before it answers. Package redistest takes the choice of
+// the binary from the environment.
 func spawned(ctx context.Context, binary string) (Cluster, error) {
 	if strings.TrimSpace(binary) == "" {
 		return Cluster{}, app.Usagef("--spawn names no binary: want a path or a name such as redis-server")
@@ -156,7 +156,7 @@ func cannotStart(err error) error {
 	return app.EndsWith(app.ExitOS, fmt.Errorf("starting the masters: %w", err))
 }
 
-// oneLine returns the text of an error of package redistest without the binary's output that it may quote.
+// oneLine returns an error of package redistest without the binary's output that it may quote.
 func oneLine(err error) string {
 	text := strings.TrimPrefix(err.Error(), "redistest: ")
 	text, _, _ = strings.Cut(text, " in its output ")

@@ -55,7 +55,7 @@ func (r *run) judge(name string, ok bool, detail string) {
 	r.outcome(ok, "%s: %s", name, detail)
 }
 
-// A forgotten is the result of a second client that tries to take a lock which most masters have forgotten.
+// A forgotten is what a second client gets that tries to take a lock after most masters forgot it.
 type forgotten struct {
 	granted bool
 	abstain int    // masters that did not vote
@@ -71,8 +71,8 @@ func (r *run) forget(ctx context.Context, level redlock.GuardLevel) (f forgotten
 	return f, err
 }
 
-// forgotten takes a lock, restarts a quorum of the masters without their data, and lets a second client try to take
-// it. It ends when that client has the lock, when too few masters vote for a quorum, or when the first lease ends.
+// forgotten takes a lock, restarts a quorum of the masters without their data, and lets a second
+// client try to take it, until that succeeds, too few masters vote, or the first lease ends.
 func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
 	var pair [2]Client
 	for i := range pair {

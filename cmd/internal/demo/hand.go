@@ -8,8 +8,9 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// take makes at least want masters gone. It kills its own; it asks a person to stop those of others, and then it is
-// enough that one more is gone than the fewest seen meanwhile. It returns how many are gone, and since when.
+// take makes at least want masters gone. It kills its own. It asks a person to stop those of
+// others; then it is enough that one more is gone than the fewest seen meanwhile. It returns how
+// many are gone, and since when.
 func (o *outage) take(ctx context.Context, want int) (gone int, since time.Time, err error) {
 	if !o.own() {
 		request, least := "Now stop another one", want-1
@@ -34,8 +35,8 @@ func (o *outage) take(ctx context.Context, want int) (gone int, since time.Time,
 	return want, since, ctx.Err()
 }
 
-// back brings a quorum back: it restarts its own master, or asks a person to start one. It returns from when on a sale
-// is expected, and a word for what happened then.
+// back brings a quorum back: it restarts its own master, or asks a person to start one. It returns
+// from when on a sale is expected, and a word for what happened then.
 func (o *outage) back(ctx context.Context) (since time.Time, returned string, err error) {
 	if !o.own() {
 		err := o.ask(ctx, "Now start one again, with its data, for example: docker compose start …",
@@ -50,8 +51,8 @@ func (o *outage) back(ctx context.Context) (since time.Time, returned string, er
 	return since, "started", nil
 }
 
-// ask prints a request to the person and waits until it is met. It gives up on a value from Skip, or when no master
-// has changed for patience. Without a live line, the request itself says how long that is.
+// ask prints a request to the person and waits until it is met. It gives up on a value from Skip,
+// or when no master has changed for patience, which the request names if there is no live line.
 func (o *outage) ask(ctx context.Context, request, what string, met func() bool) error {
 	if !o.Screen.live {
 		request += fmt.Sprintf(" (within %s, Ctrl-C skips)", span(o.patience))

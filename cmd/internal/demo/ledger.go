@@ -83,7 +83,7 @@ func (l *ledger) in(w window) figures {
 
 func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.to) }
 
-// firstAfter returns when the first sale ended whose lock was granted after t; false: there is none yet.
+// firstAfter returns when the first sale ended whose lock was granted after t; false: none yet.
 func (l *ledger) firstAfter(t time.Time) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/explain"
 )
 
-// nothingLeft checks that the lock's key is gone from every master that can be reached. It waits at most until the key
-// has expired. Normally there is no wait: releases are sent, also to masters that come back.
+// nothingLeft checks that the lock's key is gone from every master in reach. It waits at most until
+// the key has expired. Normally it need not: releases are sent, also to masters that come back.
 func (r *run) nothingLeft(ctx context.Context) error {
 	r.closeClients()
 	looker, err := r.openClient("observer")

@@ -30,8 +30,8 @@ const (
 	defaultWatch = 1500 * time.Millisecond
 	// morePatience is how long a person may do nothing, in addition to a quarantine.
 	morePatience = 15 * time.Second
-	// readyBound is how long connecting may take. If it takes more than a second, new masters may not be recognized
-	// as new: they abstain for the longest TTL first.
+	// readyBound is how long connecting may take. If it takes more than a second, new masters may
+	// not be recognized as new: they abstain for the longest TTL first.
 	readyBound = 5 * time.Second
 )
 
@@ -56,8 +56,8 @@ type Options struct {
 	// Version is what the result calls this program.
 	Version string
 
-	// Tests shorten the durations. watch is how long each state of the masters is watched, patience how long a
-	// person may leave it unchanged. unguarded is the lockFunc of the first phase.
+	// Tests shorten the durations. watch is how long each state of the masters is watched, patience
+	// how long a person may leave it unchanged. unguarded is the lockFunc of the first phase.
 	watch, patience, ready, refusal, recovery time.Duration
 	unguarded                                 lockFunc
 	client                                    []redlock.Option // further options of all clients

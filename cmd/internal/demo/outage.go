@@ -13,8 +13,8 @@ import (
 const (
 	// delivery is too much to be sold out while masters come and go.
 	delivery = 1 << 30
-	// underWay is how long after the loss of the quorum a grant may still arrive. An attempt on stopped
-	// masters is decided at once. One on frozen masters may take longer, and then fails.
+	// underWay is how long after the loss of the quorum a grant may still arrive. An attempt on
+	// stopped masters is decided at once. One on frozen masters may take longer, and then fails.
 	underWay = 500 * time.Millisecond
 	// mostStages bounds a run in which a person keeps changing the masters.
 	mostStages = 20

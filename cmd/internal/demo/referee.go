@@ -26,8 +26,8 @@ func (s *stay) valid() bool {
 	return s.ctx.Err() == nil
 }
 
-// enter records that a buyer is at the stock, under the lock of ctx or under none, until leave is called. The
-// buyer has to call leave before it unlocks.
+// enter records that a buyer is at the stock, under the lock of ctx or under none, until leave is
+// called. The buyer has to call leave before it unlocks.
 func (r *referee) enter(ctx context.Context) (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,8 @@ func (r *referee) enter(ctx context.Context) (leave func()) {
 	}
 }
 
-// count counts the valid stays. The caller must hold mu. Expired validity does not come back: stays that are
-// valid when they are read were all valid when the first was read.
+// count counts the valid stays. The caller must hold mu. Expired validity does not come back: stays
+// that are valid when they are read were all valid when the first was read.
 func (r *referee) count() {
 	valid := 0
 	for _, s := range r.inside {

@@ -34,7 +34,7 @@ type run struct {
 	part    int // number of the current part on the screen
 }
 
-// sellers is how many clients there are. A lock between the goroutines of one client would prove little.
+// sellers is how many clients there are. A lock between goroutines of one client would prove little.
 const sellers = 4
 
 // newRun opens the clients, which the caller must close. The error is one of the library about the options.
@@ -112,7 +112,7 @@ func (r *run) whole(ctx context.Context) error {
 	return nil
 }
 
-// settleBound is how long to wait for the view of the masters to settle before it is shown as it is.
+// settleBound is how long to wait for the masters' states to settle before they are shown.
 const settleBound = 2 * time.Second
 
 // awaitQuorum waits for a quorum, and then for a moment for the other masters.

@@ -118,7 +118,7 @@ func (s *Screen) follow(text func() string) (stop func()) {
 // silence is the pause between lines of progress on a screen that is not live.
 const silence = 1900 * time.Millisecond
 
-// during updates the live line while f runs. On a screen that is not live, it prints a line after each silence.
+// during updates the live line while f runs. If there is none, it prints a line after each silence.
 func (s *Screen) during(text func() string, f func()) {
 	stop, began := s.follow(text), time.Now()
 	if !s.live {

@@ -1,4 +1,4 @@
-// Package demoroot puts the commands of redlock-demo together: the demonstration, and those of redlock.
+// Package demoroot puts the commands of redlock-demo together: demo, and those of redlock.
 package demoroot
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/root"
 )
 
-// Demo returns the root command of redlock-demo. Without a command it runs the demonstration. It also has the
-// commands of redlock.
+// Demo returns the root command of redlock-demo. Without a command it runs the demonstration. It
+// also has the commands of redlock.
 func Demo(a *app.App) *cobra.Command {
 	shared := &app.SharedFlags{}
 	demonstration := demo.New(a, shared)

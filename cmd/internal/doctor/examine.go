@@ -72,8 +72,8 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*obs
 	return look, facts, nil
 }
 
-// take adds what the look found about master i, and adds to the look a missing permission without which no lock
-// can be taken.
+// take adds what the look found about master i, and adds to the look a missing permission without
+// which no lock can be taken.
 func (f *Facts) take(look *observe.Look, i int) {
 	f.Told, f.Refuses, f.Master = look.Facts[i], look.Refuses[i], look.Facts[i].Master
 	if !look.IsUp(i) {

@@ -100,7 +100,7 @@ func judgeAliases(l *findings, standings []guard.Standing) {
 	}
 }
 
-// judgeMode reports whether the server can keep no locks, whatever its permissions and settings are.
+// judgeMode reports whether the server can keep no locks, whatever its settings are.
 func judgeMode(l *findings, f *Facts) bool {
 	finding := Finding{
 		Severity: Serious, Code: "not-standalone",
@@ -271,7 +271,7 @@ func judgePermissions(l *findings, f *Facts) {
 	}
 }
 
-// remedy returns what leads to an answer: granting rule where the ACL denies it, or else what helps against err.
+// remedy returns what leads to an answer: to grant rule where the ACL denies it, or help against err.
 func (f *Facts) remedy(err error, rule string) string {
 	switch help := explain.Help(err); {
 	case err == nil || strings.Contains(err.Error(), "NOPERM"):

@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// judgeMarkers adds what the markers mean for a new client. It advises nobody to write one: the client does that.
+// judgeMarkers adds what the markers mean for a new client. The client writes missing ones itself.
 func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 	fleet, found := look.Fleet()
 	if !found {

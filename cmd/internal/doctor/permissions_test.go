@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/internal/acl"
 )
 
-// unasked are the commands without a probe. Only some masters need SELECT, and then connecting has failed already;
-// INFO is sent anyway. SUBSCRIBE is probed without a channel.
+// unasked are the commands without a probe. Only some masters need SELECT, and then connecting has
+// failed already; INFO is sent anyway. SUBSCRIBE is probed without a channel.
 var unasked = []string{"info", "select"}
 
 func TestEveryPermissionIsAskedForAndNoOther(t *testing.T) {

@@ -27,7 +27,7 @@ func (v *doctorView) text() term.Layout {
 	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
-// follow shows progress on a terminal until stop is called. In a pipe it prints one line at the start.
+// follow shows progress on a terminal until stop is called. In a pipe it prints one line at once.
 func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
 		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print returns write errors

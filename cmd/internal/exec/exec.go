@@ -154,8 +154,9 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 	return cmd
 }
 
-// keyFirst removes the second -- of "-- KEY -- COMMAND", the form for a key that begins with
-// a dash. It returns how many arguments are before the command (negative: there was no --), and all.
+// keyFirst removes the second -- of "-- KEY -- COMMAND", the form for a key that begins with a
+// dash. It returns how many arguments are before the command, or a negative number if there was
+// no --, and the arguments.
 func keyFirst(cmd *cobra.Command, args []string) (before int, rest []string) {
 	if before = cmd.ArgsLenAtDash(); before == 0 && len(args) > 1 && args[1] == "--" {
 		return 1, slices.Concat(args[:1], args[2:])
@@ -269,7 +270,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	return err
 }
 
-// ofOtherSettings reports whether err comes from a master whose marker has other settings than this client.
+// ofOtherSettings reports whether err comes from a master whose marker has other settings than ours.
 func ofOtherSettings(err error) bool {
 	failed, ok := errors.AsType[*redlock.QuorumError](err)
 	return ok && slices.ContainsFunc(slices.Collect(failed.NodeErrors()), func(node *redlock.NodeError) bool {
@@ -278,8 +279,8 @@ func ofOtherSettings(err error) bool {
 	})
 }
 
-// options returns the options for the library. Settings on which all clients have to agree come from the flags,
-// or else from the masters' markers. sure: the markers of a quorum agree.
+// options returns the options for the library. Settings on which all clients have to agree come
+// from the flags, or else from the masters' markers. sure: the markers of a quorum agree.
 func (o *execOptions) options(cmd *cobra.Command, masters *pool.Pool) (opts []redlock.Option, sure bool) {
 	fleet, found, sure := observe.SettingsOf(cmd.Context(), masters)
 	if found { // the call has also given connections time
@@ -381,7 +382,7 @@ func (e *execution) run(outer context.Context) error {
 			grace:    e.grace,
 		})
 	case result.Code != 0:
-		// Ctrl-C went only to the group that had the terminal, not to the script around this process.
+		// Ctrl-C went only to the group with the terminal, not to the script around this process.
 		fromKeyboard := result.Signal == syscall.SIGINT || result.Signal == syscall.SIGQUIT
 		group := result.Lent && !result.Interrupted && fromKeyboard
 		return &app.CodeError{Code: result.Code, Signal: result.Signal, Group: group}

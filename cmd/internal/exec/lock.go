@@ -74,8 +74,8 @@ func (e *execution) inspect(ctx context.Context) *redlock.Inspection {
 	return in
 }
 
-// patience returns a context that ends when exec has waited for a holder for as long as --wait says. Outages do not
-// count, because --wait-quorum bounds them.
+// patience returns a context that ends when exec has waited for a holder for as long as --wait
+// says. Outages do not count, because --wait-quorum bounds them.
 func (e *execution) patience(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	began, ended := time.Now(), make(chan struct{})
@@ -155,7 +155,7 @@ func (e *execution) acquisitionError(ctx context.Context, err error) error {
 	}
 }
 
-// A busyError says in one sentence for all masters who holds the lock, for how long it has and how long it will.
+// A busyError says in one sentence who holds the lock, for how long it has and how long it will.
 type busyError struct {
 	*execution
 	in  *redlock.Inspection // nil: not known

@@ -45,7 +45,7 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// nested returns an error if this process runs under the lock already: it would wait for its own parent.
+// nested returns an error if this process already runs under the lock: it would wait for its parent.
 func (e *execution) nested(ctx context.Context) error {
 	if !slices.Contains(e.around.keys, e.key) {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Helps collects advice for masters that do not vote, in order. Masters that need the same share one sentence.
+// Helps collects advice for masters that do not vote, in the order of Add. Masters that need the
+// same share one sentence.
 type Helps struct {
 	texts []string // each with "%s" for the masters
 	whom  map[string][]string

@@ -16,8 +16,8 @@ import (
 // SentenceOf describes the result of an inspection, as of now.
 func SentenceOf(in *redlock.Inspection) string { return Sentence(in, time.Now()) }
 
-// Sentence describes the result of an inspection in one sentence for people, as of now. Where it could say no more
-// than the library's own sentence, it returns that.
+// Sentence describes the result of an inspection in one sentence for people, as of now. Where it
+// could say no more than the library's own sentence, it returns that.
 func Sentence(in *redlock.Inspection, now time.Time) string {
 	var s string
 	others := strangers(in)
@@ -54,8 +54,8 @@ func isStranger(kind string, readers bool, ttl time.Duration) bool {
 	return !slices.Contains(known, kind) || kind == "zset" && !readers && ttl < 0
 }
 
-// NobodyReleases reports whether so many masters have a key that never expires, or is no lock, that the others are no
-// quorum: a waiter would wait for ever.
+// NobodyReleases reports whether so many masters have a key that never expires, or is no lock, that
+// the others are no quorum: a waiter would wait for ever.
 func NobodyReleases(in *redlock.Inspection) bool {
 	stuck := 0
 	for i := range in.Holders {

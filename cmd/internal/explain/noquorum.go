@@ -51,8 +51,8 @@ func (e *NoQuorumError) Error() string {
 	return strings.Join(texts, " ")
 }
 
-// helpsOf returns advice for the masters that did not agree. It mentions init only where no master is known to have a
-// marker: otherwise the fleet is not new.
+// helpsOf returns advice for the masters that did not agree. It mentions init only where no master
+// is known to have a marker: otherwise the fleet is not new.
 func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 	var helps Helps
 	fresh, away := 0, 0
@@ -87,8 +87,8 @@ func WhyNoQuorum(failed *redlock.QuorumError, lasted time.Duration) string {
 	return strings.Join(complaintsOf(failed, lasted).sentences(failed.Total), " ")
 }
 
-// complaintsOf returns the complaints of the masters that did not agree. It leaves out masters that are still being
-// checked, if the others alone prevent a quorum.
+// complaintsOf returns the complaints of the masters that did not agree. It leaves out masters that
+// are still being checked, if the others alone prevent a quorum.
 func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints {
 	said := &complaints{}
 	for node := range failed.NodeErrors() {
@@ -101,7 +101,7 @@ func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints
 	return said
 }
 
-// TooFew returns why the holder of a lock is not known: the errors of the masters that did not answer.
+// TooFew returns why the holder of a lock is not known: the errors of the masters without an answer.
 func TooFew(in *redlock.Inspection) error {
 	said, helps := &complaints{}, &Helps{}
 	for _, m := range in.Masters {
@@ -182,7 +182,7 @@ func (c *complaints) sentences(total int) (texts []string) {
 	return texts
 }
 
-// joined counts the masters of complaints and names them, with the reason after those that share it.
+// joined counts the masters of complaints and names them, each reason after those that share it.
 func joined(list []complaint) (n int, names string) {
 	var parts []string
 	for _, o := range list {

@@ -19,7 +19,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// refusals returns the error of a call that found no quorum of five masters, with what each of them said.
+// refusals returns the error of a call without a quorum of five masters, with what each of them said.
 func refusals(op, key string, elapsed time.Duration, said ...error) *redlock.QuorumError {
 	e := &redlock.QuorumError{Op: op, Key: key, Need: 3, Total: 5, Elapsed: elapsed, Nodes: &multierror.Error{}}
 	for i, err := range said {

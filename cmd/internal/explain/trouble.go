@@ -15,11 +15,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// An Answer is the meaning of a master's error. It decides for all commands which master is down or refuses, and why.
+// An Answer is the meaning of a master's error. It decides for all commands whether the master is
+// down or refuses, and why.
 type Answer struct {
 	Down   bool // it cannot be reached
 	Silent bool // it did not answer
-	// Help is advice for its vote or an answer, with "%s" for its name; "": waiting helps, or the text says how.
+	// Help is advice, with "%s" for the master's name; "": waiting helps, or the text says what helps.
 	Help string
 
 	// one and many are the text after one name and after several. While the master is down,
@@ -194,7 +195,7 @@ func helpFor(why *guard.AbstainError) string {
 	}
 }
 
-// permit returns advice for an answer that an ACL denies: commands, or, where keys are denied, the rules for keys.
+// permit returns advice for an answer that an ACL denies: commands, or for denied keys other rules.
 func permit(denied error, commands string) string {
 	if denied != nil && strings.Contains(denied.Error(), "NOPERM") && strings.Contains(denied.Error(), "keys") {
 		return "Permit the keys on %s, those of locks and the library's own, ~redquorum:*: " +
@@ -258,7 +259,7 @@ func quarantined(why *guard.AbstainError) Answer {
 	}
 }
 
-// refusal returns how a master that is up refuses us. For a password it leaves out the server's text.
+// refusal returns how a master that is up refuses us, for a password without the server's text.
 func refusal(err error) string {
 	text := err.Error()
 	if config, ok := errors.AsType[*pipeline.ConfigError](err); ok {

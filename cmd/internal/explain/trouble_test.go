@@ -15,7 +15,7 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// The advice names what helps, and nothing else: no credentials where there is no room, no ACL where a script runs.
+// The advice names only what helps: no credentials where connections run out, no ACL for a script.
 func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
 	t.Parallel()
 	const disk = "Mend the disk of %s. Where snapshots alone fail (not the append-only file), " +

@@ -27,7 +27,7 @@ var refusedWrites = []refusedWrite{
 		"End the script on %s: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
 }
 
-// A WriteError is why a master that can be reached refuses the write that a lock needs from every client.
+// A WriteError is why a master that can be reached refuses every client's write of a lock.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return e.Err.Error() }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ofThisSystem are the signals that end a process and exist only on some systems, such as real-time signals.
+// ofThisSystem are the signals that end a process only on some systems, such as real-time signals.
 var ofThisSystem = func() []os.Signal {
 	all := []os.Signal{syscall.SIGPWR, syscall.SIGSTKFLT}
 	for s := syscall.Signal(35); s <= 64; s++ { // the C libraries use those before, which cannot be caught
@@ -30,7 +30,7 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// orphansAreOurs says that a descendant becomes a child of this process when its parents have ended.
+// orphansAreOurs: a descendant becomes a child of this process when its parents have ended.
 const orphansAreOurs = true
 
 // stop suspends a process, or the group of this one, by SIGTSTP: the parent of this process
@@ -110,7 +110,7 @@ func parentOf(pid int) (int, bool) {
 	return p.parent, err == nil
 }
 
-// A family is the descendants of this process, except children from before the command and their descendants.
+// A family is the descendants of this process, except children from before the command, and theirs.
 type family struct{ before map[id]bool }
 
 // newFamily records the descendants from before the command.
@@ -126,9 +126,9 @@ func newFamily() *family {
 	return f
 }
 
-// look finds the processes that have not ended: here are those of our session, left are those that have left it, as
-// daemons do. Where processes cannot be listed, it returns the command's group as one process. Where that fails for a
-// moment, for example without a free descriptor, it returns one process of which nothing is known.
+// look finds the processes that have not ended: here are those of our session, left those that
+// left it, as daemons do. If it cannot list processes at all, it returns the command's group as
+// one process; if it cannot for a moment (no free descriptor), an unknown process.
 func (f *family) look(group int) (here, left []process) {
 	all, err := descendants()
 	switch {
@@ -139,7 +139,8 @@ func (f *family) look(group int) (here, left []process) {
 	}
 	ours, _ := unix.Getsid(0)
 	before := map[int]bool{}
-	// The command has a group of its own: a process in our group descends from another child, which no look has seen.
+	// The command has a group of its own: a process in our group descends from another child,
+	// which no look has seen.
 	others := syscall.Getpgrp()
 	for _, p := range all { // parents come first
 		switch before[p.pid] = f.before[p.id] || before[p.parent] || p.group == others; {
@@ -157,8 +158,8 @@ func (f *family) look(group int) (here, left []process) {
 	return here, left
 }
 
-// descendants returns all processes that descend from this one, parents before children. The error is
-// errors.ErrUnsupported where there is no /proc, or it has the numbers of another namespace.
+// descendants returns all processes that descend from this one, parents before children. The error
+// is errors.ErrUnsupported where there is no /proc, or it has the numbers of another namespace.
 func descendants() (all []process, err error) {
 	self := os.Getpid()
 	if name, err := os.Readlink("/proc/self"); err != nil || name != strconv.Itoa(self) {

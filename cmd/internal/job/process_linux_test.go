@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/internal/testutil"
 )
 
-// withoutFirstThread is a variable that makes this program end its first thread and go on in others.
+// withoutFirstThread is a variable: this program ends its first thread and goes on in others.
 const withoutFirstThread = "JOB_TEST_WITHOUT_FIRST_THREAD"
 
 func init() { // runs on the first thread
@@ -65,7 +65,8 @@ func TestAProcessWithoutItsFirstThreadHasNotEnded(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// While processes cannot be listed, some may still run: a look without them would let them go on without the lock.
+// While processes cannot be listed, some may still run. A look without them would let them go on
+// without the lock.
 func TestALookWithoutAFreeDescriptorFindsSomebody(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

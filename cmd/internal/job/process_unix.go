@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// A process is one that the command has started. Where processes cannot be listed, one process is their whole group.
+// A process is one that the command has started, or their whole group if they cannot be listed.
 type process struct {
 	id
 	name                   string

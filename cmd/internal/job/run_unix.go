@@ -42,8 +42,9 @@ func (c *Command) Run() (Result, error) {
 	return g.result, nil
 }
 
-// Ending are the signals that would end another program: a request to end, or a limit that was reached. By default
-// a Go program prints its goroutines and exits with code 2 at some of them, and ignores others.
+// Ending are the signals that would end other programs: requests to end, and limits that were
+// reached. By default a Go program ignores some of them; at others it prints its goroutines and
+// exits with code 2.
 var Ending = append([]os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,
@@ -213,7 +214,7 @@ func (g *group) end(status syscall.WaitStatus) {
 	g.poll.Reset(lingerPoll)
 }
 
-// send sends a signal to the command's group, or to the command alone if it has moved to another group.
+// send sends a signal to the command's group, or to the command alone if it has left the group.
 func (g *group) send(s syscall.Signal) {
 	if g.result.Ended { // the group may be empty, and another one may have its number
 		here, _ := g.look(g.pid)
@@ -263,7 +264,7 @@ func (g *group) reach(p process) error {
 	return err
 }
 
-// forward forwards a signal: to all if it asks them to end, else to the command's group, as a terminal does.
+// forward forwards a signal: to all if it asks them to end, else to the command's group.
 func (g *group) forward(s syscall.Signal) {
 	again := s == syscall.SIGINT && g.interrupted
 	g.interrupted = g.result.Ended && s == syscall.SIGINT

@@ -47,7 +47,7 @@ func (t *terminal) front() int {
 	return front
 }
 
-// lendAtStart gives a command the terminal before it runs, because the command may lend it on at once.
+// lendAtStart gives a command the terminal before it runs, because it may lend it on at once.
 func (t *terminal) lendAtStart(sys *syscall.SysProcAttr) {
 	if t.interactive() && t.front() == syscall.Getpgrp() {
 		sys.Foreground, sys.Ctty = true, int(t.file.Fd())
@@ -76,8 +76,8 @@ func (t *terminal) lend(group int) bool {
 	return true
 }
 
-// takeBack puts our own group into the foreground if the terminal was lent, and reports whether it was. A command that
-// was killed had no time to restore the terminal's modes, so takeBack does.
+// takeBack puts our own group into the foreground if the terminal was lent, and reports whether it
+// was. A command that was killed had no time to restore the terminal's modes, so takeBack does.
 func (t *terminal) takeBack(killed bool) bool {
 	if t.lent == 0 {
 		return false

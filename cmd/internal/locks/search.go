@@ -138,7 +138,7 @@ func (s *Search) step(
 	return next, names, nil
 }
 
-// forbidden returns the error of a search, with the permissions that it needs if the master denied it.
+// forbidden returns err, or the permissions that a search needs if err denies it.
 func forbidden(err error) error {
 	text := err.Error()
 	// In a script, Redis up to 7.0 answers with the second text, and since 7.2 with the third.

@@ -78,8 +78,8 @@ func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	sentence(cost(s))
 }
 
-// shorten cuts keys to a quarter of the columns, and holders, which say where to look, to what the other columns leave.
-// If that is too little for user@host/pid, it cuts the words after the number of masters, too.
+// shorten cuts keys to a quarter of the columns. Holders, which say where to look, get the rest. If
+// that is too little for user@host/pid, it also cuts the words after the number of masters.
 func shorten(l term.Layout, rows [][]string) {
 	for _, row := range rows {
 		row[0] = term.Shortened(row[0], max(l.Columns/4, leastWidth))
@@ -149,7 +149,7 @@ func lockHolder(l *Lock) string {
 	return name
 }
 
-// lockOn returns on how many masters the first holder is, and what that means where it is no quorum.
+// lockOn returns on how many masters the first holder is, and what that means without a quorum.
 func lockOn(l *Lock) string {
 	on := fmt.Sprintf("%d of %d", l.Holders[0].Masters, len(l.Masters))
 	switch l.Verdict {

@@ -61,7 +61,7 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	testutil.Golden(t, "locks", all)
 }
 
-// The holder of a lock says where to look, so a narrow terminal shows it whole, and leaves out empty columns.
+// The holder says where to look, so a narrow terminal shows it whole, and no empty columns.
 func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
 	t.Parallel()
 	const holder = "ci@build-1/4711"

@@ -22,7 +22,7 @@ func Millis(d time.Duration) string {
 	return strconv.FormatInt(JudgedAt().Wall().Add(d).UnixMilli(), 10)
 }
 
-// Voter returns the facts of a good master in a declared fleet, without the number of masters, which Look adds.
+// Voter returns the facts of a good master in a declared fleet. Look adds the number of masters.
 func Voter(address string) guard.Facts {
 	f := guard.Facts{
 		Master:    address,
@@ -44,7 +44,7 @@ func Reading() drift.Reading {
 	return drift.Reading{Sent: JudgedAt(), Received: JudgedAt(), Time: JudgedAt().Wall()}
 }
 
-// Look returns a look at masters with these facts, by a client without flags. No master refuses writes.
+// Look returns a look at masters with these facts, by a client without flags. None refuses writes.
 func Look(facts ...guard.Facts) *observe.Look { return LookAs(0, 0, facts...) }
 
 // LookAs returns a look by a client with these flags, 0 where they are not given.

@@ -1,4 +1,4 @@
-// Package observe asks masters what locks do not need: who waits, what a marker says, INFO, TIME, CONFIG GET.
+// Package observe asks masters what locks do not need: queues, markers, INFO, TIME, CONFIG GET.
 package observe
 
 import (
@@ -72,7 +72,7 @@ type Answer struct {
 // RoundTrip is how long the answer took, queueing included.
 func (a *Answer) RoundTrip() time.Duration { return a.Received.Sub(a.Sent) }
 
-// Do sends a command and waits for the answer, at most until ctx ends: then the error is pool.ErrTimeout.
+// Do sends a command and waits for the answer. If ctx ends before, the error is pool.ErrTimeout.
 func (m *Master) Do(ctx context.Context, cmd string, args ...any) *Answer {
 	q := &question{done: make(chan struct{}), clock: m.clock}
 	call := &pipeline.Call{Command: &pipeline.Command{

@@ -58,7 +58,7 @@ func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 	})
 }
 
-// In an outage a minority is up. Its markers are better than nothing: a client of other settings would wait in vain.
+// In an outage the markers of a minority help: a client with other settings would wait in vain.
 func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
 	masters.InBubble(t, 5, func(t *testing.T, b *masters.Bubble) {
 		b.Ask(4, "HSET", guard.Key, "v", guard.Version, "maxttl", "5000", "n", "5", "level", "standard")

@@ -14,12 +14,12 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// A Look is what the masters of a fleet said about themselves at about one instant, and what a client would conclude.
+// A Look is what masters said about themselves at about one instant, and what a client concludes.
 type Look struct {
 	*voters.Look
-	// Config is the settings by which they are judged: those of the flags where given, else those of most markers.
+	// Config is the settings by which they are judged: from the flags, or else of most markers.
 	Config guard.Config
-	// Refuses is why a master refuses every client's write of a lock; nil: it does not, or does not vote anyway.
+	// Refuses is why a master refuses every write of a lock; nil: it does not, or does not vote.
 	Refuses []error
 }
 
@@ -29,8 +29,9 @@ func (l *Look) IsUp(i int) bool {
 	return why == nil || why.Cause != guard.NotConnected
 }
 
-// Look asks all masters that can be reached, at most for ConnectBound, and twice if the markers have other settings
-// than it assumed. On a master without a marker it notes since when that is so, and writes nothing else.
+// Look asks all masters that can be reached, at most for ConnectBound, and once more if the
+// markers have other settings than assumed. On a master without a marker it notes since when
+// that is so, and writes nothing else.
 func (f *Fleet) Look(ctx context.Context) *Look {
 	if f.monitor == nil {
 		f.judgedBy = f.settings(guard.Config{})
@@ -70,12 +71,12 @@ func (f *Fleet) ask(ctx context.Context) *voters.Look {
 	return f.monitor.Look(ctx)
 }
 
-// settings returns the settings of a client with these masters and flags. The rest comes from the markers.
+// settings returns the settings of a client with these masters, flags and markers.
 func (f *Fleet) settings(markers guard.Config) guard.Config {
 	return ConfigOf(markers, len(f.Lines), f.maxTTL, f.skew)
 }
 
-// ConfigOf returns the settings of a client from those of most markers and from its flags, 0 where not given.
+// ConfigOf returns the settings of a client from most markers and its flags, 0 where not given.
 func ConfigOf(markers guard.Config, masters int, maxTTL, skew time.Duration) guard.Config {
 	return guard.Config{
 		Level: max(guard.Standard, markers.Level), MaxTTL: cmp.Or(maxTTL, markers.MaxTTL, app.DefaultMaxTTL),
@@ -83,7 +84,7 @@ func ConfigOf(markers guard.Config, masters int, maxTTL, skew time.Duration) gua
 	}
 }
 
-// Fleet returns the settings that most markers have, the first ones if several have as many; false: no marker has any.
+// Fleet returns the settings of most markers, in a tie the first ones; false: no marker has any.
 func (l *Look) Fleet() (fleet guard.Config, found bool) {
 	votes := map[guard.Config]int{}
 	for i := range l.Facts {

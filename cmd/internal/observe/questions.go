@@ -31,8 +31,8 @@ const mostWaiting = 100
 // queueKey returns the key of the queue of a lock.
 func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
-// Queue reads this master's queue for the key's lock (docs/explanation/waiting.md). It returns the first 100 clients,
-// and how many there are. It changes nothing.
+// Queue reads this master's queue for the key's lock (docs/explanation/waiting.md). It returns the
+// first 100 clients, and how many there are. It changes nothing.
 func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, all int, err error) {
 	queue := queueKey(key)
 	a := m.Do(ctx, "ZCOUNT", queue, "-inf", "+inf") // the documented ACL user may do this, as waiters do

@@ -15,8 +15,8 @@ import (
 // queueBound is how long the masters have to send their queues.
 const queueBound = 500 * time.Millisecond
 
-// Waiting asks all connected masters at once who waits for a key. One master, the pilot, keeps the queue of
-// a lock. After the pilot has changed, another one has a queue for a while, too.
+// Waiting asks all connected masters at once who waits for a key. One master, the pilot, keeps the
+// queue of a lock. After the pilot has changed, another one has a queue for a while, too.
 func (f *Fleet) Waiting(ctx context.Context, key string) *WaitingStatus {
 	ctx, cancel := context.WithTimeout(ctx, queueBound)
 	defer cancel()

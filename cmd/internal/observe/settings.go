@@ -13,11 +13,11 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// settingsBound is how long the masters have to send their settings. The attempt that follows waits for connections,
-// too: together they take ConnectBound.
+// settingsBound is how long the masters have to send their settings. The attempt that follows waits
+// for connections, too: together they take ConnectBound.
 const settingsBound = app.ConnectBound - 500*time.Millisecond
 
-// The least time for the other masters, after one has answered, and after another has answered the same.
+// The least time for the other masters after the first answer, and after an equal second one.
 const (
 	afterOne = 250 * time.Millisecond
 	afterTwo = 25 * time.Millisecond

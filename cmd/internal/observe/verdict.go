@@ -196,7 +196,7 @@ func (v *Verdict) advise() {
 	}
 }
 
-// PrintVerdict prints whether a lock can be taken, which masters do not vote and why, and what helps.
+// PrintVerdict prints whether a lock can be taken, which masters do not vote, why, and what helps.
 func PrintVerdict(b *bytes.Buffer, l term.Layout, v *Verdict) {
 	l.Text(b, "", 0, v.String())
 	var reasons []string

@@ -211,7 +211,7 @@ func (r *releasing) conclude(results []Result, need int) error {
 	}
 }
 
-// tooFew says that the holder may go on. A new try may help with silent masters, but not with those that refuse.
+// tooFew says that the holder may go on. Masters that refuse do so again; others may answer next time.
 func (r *releasing) tooFew(done, need int) error {
 	text := fmt.Sprintf("%s, %d needed. Its holder may go on", r.report.doneOn(done), need)
 	refused, helps := 0, explain.Helps{}

@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/status"
 )
 
-// Redlock returns the root command of redlock, which uses locks from a shell and looks after masters.
+// Redlock returns the command redlock, which uses locks from a shell and looks after masters.
 func Redlock(a *app.App) *cobra.Command {
 	shared := &app.SharedFlags{}
 	root := &cobra.Command{

@@ -13,12 +13,12 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes a message fit for a terminal that may repeat what somebody typed or what a master said. It hides
-// passwords, and escapes what moves the cursor or the text.
+// Clean makes a message fit for a terminal that may repeat what somebody typed or what a master
+// said. It hides passwords, and escapes what moves the cursor or the text.
 func Clean(message string) string { return Visible(Redacted(message)) }
 
-// Visible escapes what a terminal does not show as it is: control characters, those that change the direction of text,
-// bytes that are not UTF-8.
+// Visible escapes what a terminal does not show as it is: control characters, those that change the
+// direction of text, bytes that are not UTF-8.
 func Visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -39,8 +39,8 @@ func moves(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON returns a document, on one line or indented, that a terminal shows as it is. encoding/json alone does not escape
-// C1 and the characters that change the direction of text.
+// JSON returns a document, on one line or indented, that a terminal shows as it is. encoding/json
+// alone does not escape C1 and the characters that change the direction of text.
 func JSON(document any, indented bool) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

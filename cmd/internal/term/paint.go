@@ -2,7 +2,7 @@ package term
 
 import "strings"
 
-// Paint says whether text may be coloured. It uses only the sixteen colours of the terminal's theme.
+// Paint says whether text may be coloured, in the sixteen colours of the terminal's theme.
 type Paint bool
 
 // Bold, Dim, Red, Green and Yellow return text painted like this.

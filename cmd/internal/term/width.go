@@ -2,7 +2,7 @@ package term
 
 import "github.com/mattn/go-runewidth"
 
-// measure counts columns like a terminal without settings for East Asian languages: CJK and emoji take two.
+// measure counts columns like a terminal without East Asian settings: CJK and emoji take two.
 var measure = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // Width returns how many columns text takes.

@@ -94,7 +94,7 @@ func Does(n int, verb string) string {
 	return verb
 }
 
-// Percentile returns the smallest value that p percent of the sorted values do not exceed; 0 of none.
+// Percentile returns the smallest value that p percent of sorted do not exceed; 0 if there is none.
 func Percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -29,7 +29,7 @@ func Cluster(t *testing.T, n int) *simmaster.Cluster {
 
 func List(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
 
-// Opened opens a client of masters that all run, and waits until it has seen them. It is closed with the test.
+// Opened opens a client of masters that all run, and waits until it has seen them. The test closes it.
 func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
 	client, err := redlock.Open(masters.URLs(), opts...)

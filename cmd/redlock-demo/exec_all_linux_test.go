@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/testutil"
 )
 
-// A workplace has a log in which commands note when they begin and end. These two must not overlap.
+// A workplace has a log of when commands begin and end. The work of two commands must not overlap.
 type workplace struct{ dir string }
 
 func newWorkplace(t *testing.T) workplace {

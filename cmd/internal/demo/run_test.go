@@ -49,7 +49,7 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 		t.Errorf("one back: %+v", back)
 	}
 	if len(res.Expectations) != 12 || len(res.Skipped) != 0 {
-		t.Errorf("%d expectations, %d skipped: want 10 and 0", len(res.Expectations), len(res.Skipped))
+		t.Errorf("%d expectations, %d skipped: want 12 and 0", len(res.Expectations), len(res.Skipped))
 	}
 	for i, m := range res.Masters {
 		if up := i == 0 || i > 2; up != (m.State == seenUp) {

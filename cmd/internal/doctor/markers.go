@@ -124,7 +124,13 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 			Do:  do,
 		}, f.Master)
 	case marker.Verdict == guard.Missing:
-		judgeUnmarked(l, f, quarantine, now)
+		seen := now.Wall().Add(-marker.Sighted - now.MonotonicSub(marker.Clock.Received))
+		l.add(Finding{
+			Severity: Warning, Code: "no-marker",
+			What: "has no marker: it has lost its data, or is new, and has been seen so since " + seen.Format(time.TimeOnly),
+			Why:  fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
+			Do:   "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
+		}, f.Master)
 	case marker.Verdict == guard.Restarted, marker.Verdict == guard.Reset:
 		what := "was restarted since a guarded client last saw it"
 		switch {
@@ -150,18 +156,4 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 			Do:  "Wait.",
 		}, f.Master)
 	}
-}
-
-// judgeUnmarked adds the finding of a master without a marker, and since when that is known.
-func judgeUnmarked(l *findings, f *Facts, quarantine time.Duration, now drift.Instant) {
-	finding := Finding{
-		Severity: Warning, Code: "no-marker", What: "has no marker: it has lost its data, or is new",
-		Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
-		Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
-	}
-	if m := f.Told.Marker; m.Verdict == guard.Missing {
-		known := m.Sighted + now.MonotonicSub(m.Clock.Received)
-		finding.What += ", and has been seen so since " + now.Wall().Add(-known).Format(time.TimeOnly)
-	}
-	l.add(finding, f.Master)
 }

@@ -100,7 +100,8 @@ func (g *group) start() (err error) {
 // attend handles all events until the group has ended.
 func (g *group) attend(children <-chan os.Signal) {
 	lost := g.Lost
-	g.poll = time.NewTicker(time.Hour) // shorter when the command has ended
+	g.poll = time.NewTicker(lingerPoll)
+	g.poll.Stop() // until the command has ended or the lock is lost
 	defer g.poll.Stop()
 	g.reap()
 	for !g.over() {
@@ -161,7 +162,7 @@ func (g *group) find() {
 	}
 }
 
-// tick is called every hour, and every lingerPoll once the command has ended or the lock is lost.
+// tick is called every lingerPoll once the command has ended or the lock is lost.
 func (g *group) tick() {
 	g.reap() // orphans whose SIGCHLD was missed
 	switch {

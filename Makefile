@@ -46,7 +46,7 @@ fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
 
 mutants: ## run all tests of a room, and then of redlock, with each mutant of the room (ROOM=ballot)
-	@$(NEED_GO); cd test/proof && go test ./mutants -count 1 -v -timeout 3h -run '^TestWhoFindsTheMutantsOfARoom$$' -room '$(or $(ROOM),$(error ROOM names a room, such as ballot))'
+	@$(NEED_GO); cd test/proof && go test ./mutants -count 1 -v -timeout 3h -run '^TestFirstFindersOfTheMutantsOfARoom$$' -room '$(or $(ROOM),$(error ROOM names a room, such as ballot))'
 
 verify: ## visit all states of the models of the protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
 	@$(NEED_GO); cd verification && go run ./explore -long $(ARGS)

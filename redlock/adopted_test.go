@@ -11,7 +11,7 @@ import (
 )
 
 // The same happens with a wrong entry in the list: another Redis that no client has used.
-func TestAMasterThatIsTakenIntoAFleetThatVotesIsTold(t *testing.T) {
+func TestAdoptionOfAMasterIntoAVotingFleetIsLogged(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		right := s.openAt(s.URLs()[:3])
 		if err := right.Ready(t.Context()); err != nil {
@@ -32,7 +32,7 @@ func TestAMasterThatIsTakenIntoAFleetThatVotesIsTold(t *testing.T) {
 	})
 }
 
-func TestAFleetThatIsAdoptedAtItsFirstStartIsNotToldAsOneThatVotes(t *testing.T) {
+func TestAdoptionAtTheFirstStartOfAFleetIsNotLoggedAsVoting(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		s.Kill(2)
 		log := new(logBuffer)

@@ -57,7 +57,7 @@ func tryAtOnce(t *testing.T, c *redlock.Client, taken int, opts ...redlock.LockO
 
 // Acquisitions by a script that reach a master together cost it few commands, and so do releases.
 // Rollbacks leave no key behind.
-func TestWhatIsAskedOfAMasterTogetherTakesItFewCommands(t *testing.T) {
+func TestSimultaneousCallsAreBatchedIntoFewCommands(t *testing.T) {
 	t.Parallel()
 	for level, test := range map[string]struct {
 		client []redlock.Option
@@ -119,7 +119,7 @@ func (c forbiddingConn) Write(p []byte) (int, error) {
 
 // If a batch is refused, but not because the script is missing, each command is sent alone, by the
 // hash that its master knows.
-func TestWhereBatchesAreForbiddenEachIsAskedAlone(t *testing.T) {
+func TestRefusedBatchIsSentAsSingleCommands(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		dial := s.Dialer()

@@ -115,7 +115,7 @@ func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
 }
 
 // If fewer than a quorum gave the token, a second round raises the others.
-func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
+func TestSecondRoundRaisesLowerFences(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		lowest := s.spread("key")
@@ -142,7 +142,7 @@ func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 
 // A fence may be ahead because somebody set it, or because a client's clock was ahead. It does not
 // move the tokens of other keys, whoever saw it.
-func TestAFenceAheadOfTheClocksStaysAMatterOfItsKey(t *testing.T) {
+func TestAFenceAheadOfTheClocksDoesNotAffectOtherKeys(t *testing.T) {
 	for name, ahead := range map[string]uint64{"a minute": 60e6, "an hour": 3600e6, "as far as can be": 1<<53 - 100 - 2_000_000_000_000_000} {
 		t.Run(name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {

@@ -206,7 +206,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 
 // A master may have missed the script of an adoption, which is not sent again behind the release.
 // The old token there is released with the hold that replaced it on the other masters.
-func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
+func TestReleaseOfAnAdoptedLockRemovesTheOldTokenEverywhere(t *testing.T) {
 	for name, options := range map[string][]redlock.Option{"plain": nil, "strict": {redlock.WithStrict()}} {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
@@ -224,7 +224,7 @@ func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
 	}
 }
 
-func TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo(t *testing.T) {
+func TestCloseAndHandOverOfAnAdoptedLockRemoveTheOldToken(t *testing.T) {
 	for name, ends := range map[string]func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client){
 		"closed": func(_ *testing.T, _ *sim, _ *redlock.Lock, c *redlock.Client) { _ = c.Close() },
 		"handed on": func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client) {

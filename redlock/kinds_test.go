@@ -276,7 +276,7 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 
 // S6: a master that forgot the lock, or one of its keys, gets it again and counts from
 // the next extension on.
-func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.T) {
+func TestForgetfulMasterCountsFromTheNextExtensionOn(t *testing.T) {
 	const forgetful = 1 // not a pilot, which gets every release
 	empty := func(s *sim, _ *redlock.Lock) {
 		s.Restart(false, forgetful)

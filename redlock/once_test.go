@@ -25,7 +25,7 @@ func (s *sim) setOn(key, value string, ttl time.Duration, which ...int) {
 
 // A call that does not wait repeats its attempt if the votes were split and nobody can have the
 // lock. Traces and results count the repetitions as one attempt.
-func TestATryWhoseVotesWereSplitIsMadeAgain(t *testing.T) {
+func TestTryLockRetriesAfterASplitVote(t *testing.T) {
 	const before = 3 * away // others roll back after this; the attempt and the question for the holder take less
 	for name, test := range map[string]struct {
 		prepare func(s *sim)
@@ -81,7 +81,7 @@ func TestATryWhoseVotesWereSplitIsMadeAgain(t *testing.T) {
 }
 
 // If several clients try a free key at one moment, one of them gets it, however the votes split.
-func TestOfSeveralTriesInOneMomentOneSucceeds(t *testing.T) {
+func TestOneOfSeveralSimultaneousTryLocksSucceeds(t *testing.T) {
 	const clients, rounds = 5, 40
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		all := make([]*redlock.Client, clients)
@@ -124,7 +124,7 @@ func TestOfSeveralTriesInOneMomentOneSucceeds(t *testing.T) {
 }
 
 // A loop of TryLock does not overtake waiters.
-func TestALoopOfTriesLetsThoseWhoWaitGoFirst(t *testing.T) {
+func TestALoopOfTryLockDoesNotOvertakeWaiters(t *testing.T) {
 	inUnguardedFarSim(t, 5, func(t *testing.T, s *sim) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -166,7 +166,7 @@ func TestALoopOfTriesLetsThoseWhoWaitGoFirst(t *testing.T) {
 
 // TryLock does not overtake calls of its own client. Its error has what the pilot says, and reports
 // an outage as an outage.
-func TestATryLeavesAKeyToCallsOfItsClientThatWait(t *testing.T) {
+func TestTryLockDoesNotOvertakeWaitersOfItsClient(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		held := mustLock(t, s.open(), "key", redlock.WithOwner("somebody"))

@@ -11,7 +11,7 @@ import (
 )
 
 // Markers do not distinguish lists of the same length. The client logs it once, and all vote.
-func TestAnotherListOfTheSameLengthIsToldOnce(t *testing.T) {
+func TestAnotherMasterListOfTheSameLengthIsLoggedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		urls func(all []string) []string
 		told int

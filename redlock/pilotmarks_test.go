@@ -169,7 +169,7 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 
 // A client that was called while it could not be reached has lost its entry. It comes back to its
 // old position, not behind clients that came later.
-func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
+func TestUnreachableWaiterKeepsItsPositionInTheQueue(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
 		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr()}

@@ -13,7 +13,7 @@ import (
 
 // A hold that ends as its options say has ended for its holder as any other, but logs and metrics
 // do not count it as a loss. The way it ended does not change later.
-func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
+func TestPlannedEndOfAHoldIsMarkedAsPlanned(t *testing.T) {
 	const expired, taken, unreachable = redlock.ReasonExpired, redlock.ReasonTaken, redlock.ReasonUnreachable
 	renewal := redlock.WithRenewal
 	die := func(s *sim) { s.Kill(0, 1, 2) }

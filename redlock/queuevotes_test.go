@@ -10,7 +10,7 @@ import (
 )
 
 // A pilot that has lost its data grants every request, but that is no vote.
-func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
+func TestGrantOfAPilotThatMayNotVoteDoesNotCount(t *testing.T) {
 	for _, k := range []kind{one, all} {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {

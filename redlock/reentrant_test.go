@@ -353,7 +353,7 @@ func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 
 // A call that locks again with the outer context waits for its own client. The error says which
 // context would work.
-func TestACallThatWaitsForItsOwnClientIsToldOfTheLocksContext(t *testing.T) {
+func TestErrorOfACallThatWaitsForItsOwnClientNamesTheLocksContext(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		mustLock(t, c, "key")

@@ -245,7 +245,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 }
 
 // A slow master does not delay a decision, so only its pool's counters show it.
-func TestRepliesAreCountedThatNobodyWaitsFor(t *testing.T) {
+func TestLateRepliesAreCountedInStats(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		nodes := make(map[string]redlock.NodeInfo)
 		c := s.open(redlock.WithTrace(&redlock.Trace{Node: func(i redlock.NodeInfo) { nodes[i.Master] = i }}))
@@ -327,7 +327,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 }
 
 // The last handle may be one whose call failed.
-func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
+func TestAHoldEndsWhenItsLastHandleFails(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		n := new(listener)
 		c := s.open(redlock.WithTrace(n.trace()))
@@ -348,7 +348,7 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 
 // A count of waiting calls, or of held locks, by key is zero when all have ended, whatever was
 // locked and however it ended.
-func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
+func TestTraceEventsOfACallAndAHoldHaveTheSameKey(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 3, func(t *testing.T, s *sim) {

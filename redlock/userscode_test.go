@@ -112,7 +112,7 @@ func TestAListenerThatBlocksTakesNoLockFromItsHolder(t *testing.T) {
 }
 
 // Enabled is users' code, too, and is called for lines that nobody reads.
-func TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder(t *testing.T) {
+func TestABlockingLoggerEnabledLosesNoLock(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var once sync.Once
 		release := make(chan struct{})
@@ -464,7 +464,7 @@ func TestALockWhoseTracePanicsIsHeldUntilClose(t *testing.T) {
 }
 
 // Both work with the duration of the hold: this test is for the race detector.
-func TestExtensionsWithoutAnswersAreBesideCallsWithALongerTTL(t *testing.T) {
+func TestUnansweredExtensionsDoNotRaceWithLongerTTLs(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithLogger(nil))
 		l := mustLock(t, c, "key")

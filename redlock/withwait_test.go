@@ -83,7 +83,7 @@ func (s *sim) turnComes(k kind, left, before time.Duration, happens func()) erro
 
 // Waiting behind other calls of the client counts as a refusal, not as an outage, even if the
 // call's first attempt is cut off.
-func TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken(t *testing.T) {
+func TestWaitBehindCallsOfTheSameClientEndsWithErrTaken(t *testing.T) {
 	for _, k := range append(kinds, slot) {
 		for left := time.Millisecond; left <= 3*away; left += 3 * time.Millisecond {
 			t.Run(fmt.Sprint(k.name, " ", left), func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestACallThatWaitedBehindItsClientsOwnIsToldThatTheLockWasTaken(t *testing.
 }
 
 // If an outage has begun when the call's turn comes, its error says so.
-func TestACallThatWaitedBehindItsClientsOwnIsToldOfAnOutage(t *testing.T) {
+func TestWaitBehindCallsOfTheSameClientReportsAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {
 		before  time.Duration
 		happens func(s *sim)

@@ -75,7 +75,7 @@ func needs(t *testing.T, programs ...string) {
 }
 
 // The lock is released only after all has ended that the command has started, in any process group.
-func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
+func TestLockIsHeldUntilProcessesInOtherGroupsEnd(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"timeout":     `timeout 1h work A; :`,
@@ -102,7 +102,7 @@ func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
 	}
 }
 
-func TestALossEndsAlsoWhatHasLeftTheGroupOfTheCommand(t *testing.T) {
+func TestLossEndsProcessesInOtherGroups(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash", "timeout")
 	for grace, muted := range map[string]string{"1h": "", "100ms": "trap '' TERM; "} {
@@ -147,7 +147,7 @@ chain $(($1 - 1)) &
 }
 
 // exec has seen the process in its session before it leaves, like a daemon that starts slowly.
-func TestWhatLeavesTheSessionLaterIsLetGoThen(t *testing.T) {
+func TestExecDoesNotWaitForProcessesThatLeaveTheSession(t *testing.T) {
 	t.Parallel()
 	needs(t, "setsid")
 	c := servers(t, 1)
@@ -165,7 +165,7 @@ func TestWhatLeavesTheSessionLaterIsLetGoThen(t *testing.T) {
 }
 
 // A shell that becomes exec leaves its own children to it, in its group and in others.
-func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
+func TestExecDoesNotWaitForChildrenFromBeforeItsStart(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
 	c := servers(t, 1)
@@ -183,7 +183,7 @@ func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
 }
 
 // Such a child may also leave a process behind while the command runs. exec then gets an orphan.
-func TestWhatChildrenFromBeforeExecLeaveBehindIsNotItsOwn(t *testing.T) {
+func TestExecDoesNotWaitForOrphansOfChildrenFromBeforeItsStart(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
 	c := servers(t, 1)
@@ -205,7 +205,7 @@ exec "$DEMO" exec k -- sh -c 'until [ -s $PID ]; do sleep 0.05; done; sleep 0.2'
 }
 
 // A daemon keeps the environment of the lock under which it was started.
-func TestTheEnvironmentOfALockThatIsOverLetsNobodyIn(t *testing.T) {
+func TestEnvironmentOfAFormerLockDoesNotGrantTheLock(t *testing.T) {
 	t.Parallel()
 	c, w := servers(t, 1), newWorkplace(t)
 	env := append(w.environment(), "DEMO="+binary, "REDLOCK_MASTERS="+addresses(c))

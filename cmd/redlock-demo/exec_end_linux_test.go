@@ -117,7 +117,7 @@ func fifo(t *testing.T) string {
 	return pipe
 }
 
-func TestASignalEndsWhoReadsAPipeThatNobodyWritesTo(t *testing.T) {
+func TestSignalEndsACommandThatReadsAPipeWithoutAWriter(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	pipe := fifo(t)

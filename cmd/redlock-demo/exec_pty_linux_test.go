@@ -63,7 +63,7 @@ func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
 }
 
 // No shell could continue the command. If exec did, it would ask for the terminal again and again.
-func TestWhatAsksForATerminalThatIsNotOursIsSuspendedAndCanBeEnded(t *testing.T) {
+func TestCommandThatCannotGetTheTerminalIsSuspendedUntilASignal(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
 	term := interactive(t, c, `cd `+dir+`; ( (until [ -e go ]; do sleep 0.01; done; exec "$DEMO" exec k -- sh -c 'cat </dev/tty') & echo $! >pid ); touch go; read line; kill $(cat pid); read line`)
@@ -96,7 +96,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 }
 
 // With flock, the rest of the pipeline would be in the foreground together with the command.
-func TestWhatAPipelineWritesToATerminalThatIsLentComesAfterTheCommand(t *testing.T) {
+func TestPipelineOutputToALentTerminalComesAfterTheCommand(t *testing.T) {
 	t.Parallel()
 	c, dir := servers(t, 1), t.TempDir()
 	term := interactive(t, c, `cd `+dir+`; stty tostop
@@ -136,7 +136,7 @@ func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 
 // A terminal may suspend a process that writes to it from the background. exec is there while the
 // command has the terminal, and a suspended exec renews nothing.
-func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
+func TestExecIsNotSuspendedWhenItPrintsToALentTerminal(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	term := interactive(t, c, `stty tostop; "$DEMO" exec --ttl `+soon+` --verbose k -- sh -c 'read line; exit 3'; echo "ended: $?"`)
@@ -150,7 +150,7 @@ func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 }
 
 // If exec were suspended between grant and start, the command would start later without the lock.
-func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
+func TestExecIsNotSuspendedWhenItPrintsInTheBackground(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	term := interactive(t, c, `stty tostop; for i in 1 2 3 4 5 6 7 8; do "$DEMO" exec --verbose k$i -- sh -c "exit 3" >/dev/null & wait $!; echo "ended: $?"; done; kill -9 $(jobs -p)`)
@@ -173,7 +173,7 @@ func (term *terminal) insist(key string) {
 
 // Processes that the command leaves in the background keep the terminal from the shell. exec
 // prints why, and Ctrl-C ends them.
-func TestWhatIsLeftInTheBackgroundOfATerminalIsNamedAndEndedByCtrlC(t *testing.T) {
+func TestCtrlCEndsBackgroundProcessesThatOutliveTheCommand(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
 	term := onTerminalOf(t, 200, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c", "sleep 600 & sleep 600 & echo ready $!"))

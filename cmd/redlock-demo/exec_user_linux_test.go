@@ -79,7 +79,7 @@ func hidden(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 }
 
 // exec knows the process group of a process that /proc hides.
-func TestExecWaitsForWhatItMayNotSee(t *testing.T) {
+func TestExecWaitsForProcessesHiddenByProc(t *testing.T) {
 	t.Parallel()
 	n, c, w := newNobody(t), servers(t, 1), newWorkplace(t)
 	env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
@@ -108,7 +108,7 @@ func TestExecWaitsForWhatItMayNotSee(t *testing.T) {
 }
 
 // The kernel lets exec send no signal to a process of another user.
-func TestExecWaitsForWhatItMayNotStop(t *testing.T) {
+func TestExecWaitsForProcessesOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	n, c, w := newNobody(t), servers(t, 1), newWorkplace(t)
 	env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
@@ -129,7 +129,7 @@ func TestExecWaitsForWhatItMayNotStop(t *testing.T) {
 	w.check(t, 2)
 }
 
-func TestExecEndsAtOnceWhereALossLeavesNobodyWhomItMayStop(t *testing.T) {
+func TestAfterALossExecDoesNotWaitForProcessesOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	n, c := newNobody(t), servers(t, 1)
 	r := startCommand(t, n.command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, `echo $$; exec sleep 600 >/dev/null 2>&1`,
@@ -150,7 +150,7 @@ func TestExecEndsAtOnceWhereALossLeavesNobodyWhomItMayStop(t *testing.T) {
 }
 
 // A process that exec may not suspend would go on without renewals.
-func TestExecIsNotSuspendedWhereSomebodyWouldGoOnWithoutIt(t *testing.T) {
+func TestExecIsNotSuspendedWhileAProcessOfAnotherUserRuns(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
 	n, c := newNobody(t), servers(t, 1)

@@ -75,7 +75,7 @@ func TestOneOfSeveralLocksIsReleased(t *testing.T) {
 	free(t, c, "b")
 }
 
-func TestInAStrictFleetNobodyGetsInWhenAHolderHearsOfItsRelease(t *testing.T) {
+func TestStrictGuardKeepsOthersOutAfterAnOperatorRelease(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
 	holder := testutil.Opened(t, c, redlock.WithGuard(redlock.GuardStrict))

@@ -38,7 +38,7 @@ func TestSignalsEndItCleanly(t *testing.T) {
 }
 
 // Until a program asks for SIGQUIT, Go answers it with the stacks of all goroutines.
-func TestNothingThatTakesTimeIsMadeReadyBeforeSIGQUITIsTaken(t *testing.T) {
+func TestSIGQUITIsCaughtBeforeSlowPackagesAreInitialized(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, []string{"GODEBUG=inittrace=1"}, "--version")
 	told, err := cmd.CombinedOutput()

@@ -87,7 +87,7 @@ func TestAClientThatIsNotForOneMasterIsRefusedWithItsPosition(t *testing.T) {
 }
 
 // All clients must use the same text for an address, because it decides a key's pilot.
-func TestAnAddressIsNamedAsInAURL(t *testing.T) {
+func TestMasterNamesMatchThoseOfURLs(t *testing.T) {
 	client := open(t, []redis.UniversalClient{
 		to(t, redis.Options{Addr: ":6379"}), to(t, redis.Options{Addr: "REDIS-1:6379"}), to(t, redis.Options{Addr: "/no/socket"}),
 	})
@@ -281,7 +281,7 @@ func TestTheFirstLockNamesThePositionOfCredentialsThatFailAndNotThePassword(t *t
 }
 
 // A dialer that does TLS itself reports a bad certificate as such, because waiting cannot help.
-func TestACertificateThatIsNotTrustedIsNoOutage(t *testing.T) {
+func TestUntrustedCertificateIsReportedAtOnce(t *testing.T) {
 	server, err := redistest.NewAuthority()
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestACertificateThatIsNotTrustedIsNoOutage(t *testing.T) {
 
 // For TLS the dialer of go-redis ignores its context. Close does not wait for such a dial; its
 // connection is closed as soon as it exists.
-func TestCloseLeavesADialBehind(t *testing.T) {
+func TestCloseDoesNotWaitForADial(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	dialing, gone := make(chan struct{}, 1), make(chan struct{})

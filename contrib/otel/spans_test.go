@@ -209,7 +209,7 @@ func TestALossShowsInTheSpanOfTheHold(t *testing.T) {
 	})
 }
 
-func TestAnUnlockOfWhatIsNotHeldIsNoErrorOfItsOwn(t *testing.T) {
+func TestUnlockSpanOfALostLockIsNoError(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		l, err := b.client.Lock(t.Context(), "key", redlock.WithLease(50*time.Millisecond))
 		if err != nil {

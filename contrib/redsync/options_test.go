@@ -28,7 +28,7 @@ func TestSetNXOnExtendIsRefused(t *testing.T) {
 }
 
 // Two holders have different values although the function repeats one: the token is the client's.
-func TestAValueThatIsRepeatedIsNoDanger(t *testing.T) {
+func TestRepeatedGenValueDoesNotLetTwoHold(t *testing.T) {
 	f := startFleet(t, 3)
 	same := redsync.WithGenValueFunc(func() (string, error) { return "the-same", nil })
 	rs := redsync.New(redsync.PoolOf(f.open()))
@@ -64,7 +64,7 @@ func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 
 // A value that cannot be part of the token causes one warning that names the mutex. Value
 // returns the value in Redis.
-func TestAValueThatCannotStandInTheKeyIsSaidOnce(t *testing.T) {
+func TestUnusableGenValueWarnsOnce(t *testing.T) {
 	f := startFleet(t, 3)
 	client := f.open()
 	var log bytes.Buffer
@@ -128,7 +128,7 @@ func TestALockIsExtendedAndUnlockedByItsValueElsewhere(t *testing.T) {
 	}
 }
 
-func TestAWrongValueTouchesNothing(t *testing.T) {
+func TestWrongValueChangesNoKey(t *testing.T) {
 	f := startFleet(t, 3)
 	rs := redsync.New(redsync.PoolOf(f.open()))
 	holder := rs.NewMutex("lock")

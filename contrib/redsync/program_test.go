@@ -16,7 +16,7 @@ import (
 // A program for redsync with go-redis compiles and passes before and after a change of its
 // import paths alone. After the change it also passes on plain miniredis, on which the tests
 // of other programs run.
-func TestAProgramMovesByItsImportPaths(t *testing.T) {
+func TestProgramWorksAfterImportPathsAreReplaced(t *testing.T) {
 	before := filepath.Join(t.TempDir(), "before")
 	buildProgram(t, before, nil)
 	after := filepath.Join(t.TempDir(), "after")

@@ -55,7 +55,7 @@ func (f *fleet) wantConnections(want int) {
 	testutil.Eventually(f.t, fmt.Sprintf("%d connections", want), func() bool { return f.connections() == want })
 }
 
-func TestAllOfTheSameGoRedisClientsShareAClientInTheOrderOfEach(t *testing.T) {
+func TestSameGoRedisClientsShareOneClientInAnyOrder(t *testing.T) {
 	f := startFleet(t, 3)
 	clients := f.clients()
 	reversed := slices.Clone(clients)
@@ -81,7 +81,7 @@ func TestAllOfTheSameGoRedisClientsShareAClientInTheOrderOfEach(t *testing.T) {
 	f.wantConnections(0)
 }
 
-func TestAnErrorNamesThePositionInItsOwnNewOfCredentialsThatFail(t *testing.T) {
+func TestCredentialErrorNamesThePositionInNew(t *testing.T) {
 	const secret = "S3CR3T"
 	f := startFleet(t, 1)
 	addr := f.Masters[0].Addr()
@@ -139,7 +139,7 @@ func TestTheClientOfPoolOfIsTheCallers(t *testing.T) {
 }
 
 // Like redsync's, New returns no error, so Lock says what is wrong with the pools.
-func TestPoolsThatCannotBeUsedAreToldByLock(t *testing.T) {
+func TestLockReturnsErrorForUnusablePools(t *testing.T) {
 	cluster := goredislib.NewClusterClient(&goredislib.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer func() { _ = cluster.Close() }()
 	client, err := redlock.Open([]string{"redis://127.0.0.1:1"})
@@ -200,7 +200,7 @@ func TestTheFirstLocksContextDoesNotEndTheClient(t *testing.T) {
 
 // A client that is never closed is found again by the addresses of its go-redis clients. If these
 // were garbage-collected, others could get their addresses, and locks on the wrong servers.
-func TestNoOtherGoRedisClientGetsTheClientOfOneThatIsGone(t *testing.T) {
+func TestOpenedClientKeepsItsGoRedisClientsAlive(t *testing.T) {
 	f := startFleet(t, 1)
 	gone := func() weak.Pointer[goredislib.Client] {
 		client := goredislib.NewClient(&goredislib.Options{Addr: f.Masters[0].Addr()})
@@ -217,7 +217,7 @@ func TestNoOtherGoRedisClientGetsTheClientOfOneThatIsGone(t *testing.T) {
 }
 
 // A program that never calls Close keeps as many goroutines as the documentation of New says.
-func TestWhatIsNeverClosedKeepsSoManyGoroutines(t *testing.T) {
+func TestUnclosedRedsyncKeepsThreeGoroutinesPerMasterAndTwo(t *testing.T) {
 	f := startFleet(t, 5)
 	clients := f.clients() // made first: they have goroutines too
 	before := runtime.NumGoroutine()

@@ -163,7 +163,7 @@ func TestAnExpiryIsCutToWholeMilliseconds(t *testing.T) {
 
 // After a lock was handed on by its value, nothing that the first mutex or its client does
 // ends it, except Unlock.
-func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
+func TestAdoptedLockSurvivesItsFirstMutex(t *testing.T) {
 	for name, test := range map[string]struct {
 		expiry time.Duration // of the first mutex
 		end    func(f *fleet, first *redsync.Mutex)

@@ -28,7 +28,7 @@ func TestTheRulesPermitWhatEveryScriptCalls(t *testing.T) {
 }
 
 // Scripts that no use lists call only what the two uses beside them permit.
-func TestScriptsOfTwoUsesCallWhatBothPermit(t *testing.T) {
+func TestTwoUsesTogetherPermitTheScriptsThatNeedBoth(t *testing.T) {
 	permitted := map[string][]string{}
 	for _, u := range Uses() {
 		permitted[u.Name] = u.Commands

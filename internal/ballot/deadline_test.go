@@ -75,7 +75,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 }
 
 // Close ends the wait, except for a round that still has to reach the masters.
-func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
+func TestCloseEndsTheWaitUnlessTheRoundPersists(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("---")
 		p, release := f.begun(ballot.Rules{}), f.begun(persistent)

@@ -17,7 +17,7 @@ const second = time.Second
 
 // Invariant L1: a round returns with the answer that decides it, and no silent master delays it. A
 // round that is still open waits.
-func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
+func TestARoundIsDecidedWithoutSilentMasters(t *testing.T) {
 	for each, want := range map[string]quorum.Outcome{
 		"--yyy": quorum.Granted,
 		"nxn--": quorum.Refused,
@@ -82,7 +82,7 @@ func TestMastersWhoseAnswerIsKnownAreNotAsked(t *testing.T) {
 	})
 }
 
-func TestABallotOfWhichAllIsKnownIsDecidedAtOnce(t *testing.T) {
+func TestARoundWhoseAnswersAreAllKnownIsDecidedAtOnce(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		p := f.begun(ballot.Rules{})
 		p.Agreed = 1 << 0
@@ -123,7 +123,7 @@ func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 }
 
 // No master is asked here: this is what a round itself allocates.
-func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
+func TestAReusedRoundAllocatesNothing(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		for _, timed := range []bool{false, true} {
 			p := f.poll()

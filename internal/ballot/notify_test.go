@@ -12,7 +12,7 @@ import (
 
 // A caller that is woken by one of the last calls finds all other calls queued. Calls to masters
 // that are down complete inside Send, so their order shows.
-func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
+func TestCallsOfSendLastAreQueuedBehindAllOthers(t *testing.T) {
 	inFleet(t, 4, func(t *testing.T, f *fleet) {
 		f.kill(0, 1, 2, 3)
 		p := f.begun(ballot.Rules{})
@@ -74,7 +74,7 @@ func (d *decisions) Decided(b *ballot.Round) {
 }
 
 // Decided is called once, instead of waking a goroutine.
-func TestDecidedIsToldOnce(t *testing.T) {
+func TestDecidedIsCalledOnce(t *testing.T) {
 	for _, each := range []string{"yyy", "---"} {
 		inFleet(t, 3, func(t *testing.T, f *fleet) {
 			f.answers(each)

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-func TestATimerThatComesLateDoesNotGiveABallotUp(t *testing.T) {
+func TestALateTimerDoesNotEndARound(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
 		limit time.Duration

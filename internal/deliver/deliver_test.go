@@ -45,7 +45,7 @@ func inBubble(t *testing.T, test func(t *testing.T, d *Deliverer, h *handler)) {
 	})
 }
 
-func TestEntriesAreToldInTheOrderInWhichTheyWereQueued(t *testing.T) {
+func TestEntriesAreCalledInTheOrderInWhichTheyWereQueued(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, _ *handler) {
 		var told []int
 		for i := range 3 * most { // the queue grows and moves meanwhile
@@ -66,7 +66,7 @@ func TestEntriesAreToldInTheOrderInWhichTheyWereQueued(t *testing.T) {
 	})
 }
 
-func TestWhatFindsNoRoomIsCountedAndWhatMustBeToldFindsRoom(t *testing.T) {
+func TestPutDropsAndCountsWhenFullAndAlwaysDoesNot(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, h *handler) {
 		release, told, losses := make(chan struct{}), 0, 0
 		d.Put(func() { <-release })
@@ -116,7 +116,7 @@ func TestALineIsMadeWhenItHappensAndTheHandlerIsAskedLater(t *testing.T) {
 	})
 }
 
-func TestCloseTellsWhatIsLeftAndDoesNotWaitForWhatBlocks(t *testing.T) {
+func TestCloseCallsQueuedEntriesAndDoesNotWaitForABlockedOne(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, _ *handler) {
 		told := 0
 		d.Put(func() { time.Sleep(closeWait / 2); told++ })

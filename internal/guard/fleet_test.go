@@ -93,7 +93,7 @@ func TestPlan(t *testing.T) {
 
 // The script adopts no master that was seen empty for less than a second. A client that asked it
 // sooner would ask again and again.
-func TestAShortQuarantineShortensNoWaitForAnAdoption(t *testing.T) {
+func TestAdoptionWaitsASecondEvenIfTheQuarantineIsShorter(t *testing.T) {
 	c := config(Standard)
 	c.MaxTTL = 100 * time.Millisecond
 	facts := fleet(c)

@@ -25,7 +25,7 @@ func lookersOf(c Config, t Target) map[*script.Script][]any {
 	return map[*script.Script][]any{Dial: c.DialArgs(t), Adopt: c.AdoptArgs(t, Facts{Ours: true}, "")}
 }
 
-func TestWhoHasSeenAMarkerWritesThatDownAndItStays(t *testing.T) {
+func TestClientThatKnowsAMarkerNotesItInTheSighting(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
 		for s := range lookersOf(c, m.now()) {
@@ -291,7 +291,7 @@ func (m *master) keepsSightingOf(marker Marker) {
 }
 
 // A newcomer has adopted the master first, and its marker does not name the one before.
-func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
+func TestClientThatKnewAnotherMarkerReportsTheMasterEmptied(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		since := m.time().UnixMilli() - 500
 		for name, test := range map[string]struct {

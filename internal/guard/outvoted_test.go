@@ -16,7 +16,7 @@ func ofOthers(c Config) Marker {
 
 // The lists have different lengths. Each row is what the first masters of our list said last; all
 // others are healthy.
-func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
+func TestNoMasterVotesIfClientsWithAnotherMasterCountMayHaveAQuorum(t *testing.T) {
 	of := func(n int) Config { c := config(Standard); c.Masters = n; return c }
 	longer := of(3)
 	longer.MaxTTL = time.Hour
@@ -69,7 +69,7 @@ func TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum(t *testing.T) {
 }
 
 // A quarantine ends by itself, without another look. So OtherFleet takes its place.
-func TestNoQuarantineEndsWhereOthersMayHaveAQuorum(t *testing.T) {
+func TestOtherFleetReplacesAQuarantineIfOthersMayHaveAQuorum(t *testing.T) {
 	c := config(Standard)
 	one := c
 	one.Masters = 1
@@ -97,7 +97,7 @@ func TestAListOfOneDeclaresNothingForASecond(t *testing.T) {
 	}
 }
 
-func TestAStrangerWaitsForTheLongestQuarantine(t *testing.T) {
+func TestClientThatSawOtherSettingsAdoptsAfterTheLongestQuarantine(t *testing.T) {
 	c, longer := config(Standard), config(Standard)
 	longer.MaxTTL, longer.Masters = 5*time.Minute, 3
 	facts := fleet(c)

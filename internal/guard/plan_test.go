@@ -7,7 +7,7 @@ import (
 )
 
 // A master is adopted when it has been known to be empty for a second, whichever client saw it.
-func TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt(t *testing.T) {
+func TestEmptyMastersAreAdoptedAfterASecondUnlessOneIsPending(t *testing.T) {
 	const s = time.Second
 	q := config(Standard).Quarantine()
 	for name, test := range map[string]struct {
@@ -54,7 +54,7 @@ func TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt(t *testing.T) {
 }
 
 // The client that declares them may be slow: its declaration must find the masters as they were.
-func TestMastersThatNobodyHasKnownAreAdoptedBesideDeclaredOnesAfterTenSeconds(t *testing.T) {
+func TestUnknownEmptyMasterBesideDeclaredOnesIsAdoptedAfterTenSeconds(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]struct {
 		change func(f *Facts)

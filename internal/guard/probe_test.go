@@ -47,7 +47,7 @@ func TestACommandThatIsPermittedAgainIsNotRefused(t *testing.T) {
 	}
 }
 
-func TestWhoMaySetTheProbesKeyAndNotGetItIsRefusedGET(t *testing.T) {
+func TestUserThatMaySetButNotGetTheProbeKeyIsRefusedGET(t *testing.T) {
 	const said = "ERR The user executing the script can't access at least one of the keys mentioned in the command"
 	for want, failed := range map[string][]string{"GET": {"GET", "PTTL"}, "": {"GET", "SET"}} {
 		var reply []any

@@ -168,7 +168,7 @@ func (f *Facts) restarted(v Verdict) {
 	}[v]
 }
 
-func TestTheQuarantineIsToldUntilItsEnd(t *testing.T) {
+func TestStandingShowsTheQuarantineUntilItEnds(t *testing.T) {
 	c := config(Standard)
 	q := c.Quarantine()
 	facts := fleet(c)

@@ -63,7 +63,7 @@ func alone(t *testing.T, clock drift.Clock) *Manager {
 }
 
 // A clock that was read before the wait for the mutex is too old for a decision (S7).
-func TestWhoDecidesByTheClockReadsItUnderTheMutex(t *testing.T) {
+func TestDecisionsReadTheClockUnderTheMutex(t *testing.T) {
 	var wanted *Handle
 	for name, decide := range map[string]func(h *Hold, n *Handle){
 		"Handle.Remaining": func(_ *Hold, n *Handle) { n.Remaining() },

@@ -45,7 +45,7 @@ func TestTheLastHandleReleases(t *testing.T) {
 
 // Close does not wait for an attempt that begins after Close has counted them. Its commands
 // could arrive without their rollback.
-func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
+func TestAttemptBegunAfterCloseSendsNoCommand(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("key", hold.Options{})
 		closing := errors.New("the client closes")
@@ -163,7 +163,7 @@ func TestAQuestionIsAskedAgainOnlyWhileItsHoldLives(t *testing.T) {
 }
 
 // If the clock is set while masters answer, the failure says so, not that they were slow.
-func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
+func TestFailedAttemptSaysThatTheClockWasSet(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		for _, m := range c.All {
 			m.Freeze()
@@ -186,7 +186,7 @@ func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 
 // No other client can acquire the key before the holder's context ends. The mutex is unlocked
 // meanwhile, because ending a context takes long if many are derived from it.
-func TestAReleaseIsQueuedWhenTheContextHasEnded(t *testing.T) {
+func TestReleaseIsSentOnlyAfterTheContextEnded(t *testing.T) {
 	for name, end := range map[string]func(c *client, n *hold.Handle){
 		"Release": func(c *client, n *hold.Handle) { c.release(n) },
 		"Leave":   func(_ *client, n *hold.Handle) { n.Leave() },

@@ -177,7 +177,7 @@ func TestEachCallGetsItsNumberOfABatchReply(t *testing.T) {
 
 // A master that does not know the script, or does not permit it, gets no more batches on that
 // connection.
-func TestWhereABatchIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
+func TestCallsOfARefusedBatchCanBeSentAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		s.reply = answers(map[string]string{"EVALSHA": "-NOSCRIPT No matching script.\r\n", "DEL": ":1\r\n"})
@@ -279,7 +279,7 @@ func TestAHostileBatchReplyCostsTheConnection(t *testing.T) {
 }
 
 // A refusal is lost with its connection: BatchRefused is not set.
-func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
+func TestARefusalOfABatchIsLostWithItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		s.reply = func(c *fakeConn, args []string) string {

@@ -40,7 +40,7 @@ func startChecked(t *testing.T, p *Pipeline, cmds ...string) (all []*waiter) {
 // Replies of a master to the check.
 const saysA, saysB, saysList = "$1\r\na\r\n", "$1\r\nb\r\n", "*2\r\n$2\r\nr1\r\n$-1\r\n"
 
-func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
+func TestOneCheckEndsAFlushAndAnswersAllItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		replies := map[string]string{"FIRST": saysA, "SECOND": saysList, "VOTE-BAD": "-ERR bad\r\n"} // synctest.Wait orders it

@@ -38,7 +38,7 @@ func mustSay(t *testing.T, p *Pipeline, text string) {
 	}
 }
 
-func TestAMasterThatIsBeingDialledIsNotSaidToBeDown(t *testing.T) {
+func TestAMasterIsNotReportedDownDuringADial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		dropOn(s)

@@ -113,7 +113,7 @@ func (c *failing) Write(p []byte) (int, error) {
 	}
 }
 
-func TestHowAConnectionEndedIsSaidInOurTerms(t *testing.T) {
+func TestTheEndOfAConnectionBecomesAnErrorOfThisPackage(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		is   error

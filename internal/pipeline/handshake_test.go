@@ -100,7 +100,7 @@ func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
 }
 
 // In these cases the old number may belong to another client's connection, or to none.
-func TestNobodyIsKilledInDoubt(t *testing.T) {
+func TestAnUncertainClientIDIsNotKilled(t *testing.T) {
 	const refused = "-NOPERM this user has no permissions to run the command\r\n"
 	always := func(reply string) func(int) string { return func(int) string { return reply } }
 	for _, test := range []struct {
@@ -240,7 +240,7 @@ func (g *handshakeHook) HandshakeCalls() []*Call {
 	return g.calls
 }
 
-func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
+func TestHandshakeCallsGoOutWithTheFirstHandshakeOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, gate, p := atGate(t)
 		s.greet = func(_ *fakeConn, args []string) (string, bool) {

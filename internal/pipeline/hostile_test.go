@@ -104,7 +104,7 @@ func TestAReplyThatNobodyAskedForEndsTheConnection(t *testing.T) {
 
 // The owner of the first call holds up the reader until the second command is sent. By then the
 // second reply to the first command has arrived.
-func TestTheSecondReplyToOneCommandIsNotTheNextOnesVote(t *testing.T) {
+func TestASecondReplyIsNotTakenForTheNextCommandsReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		next := make(chan struct{})

@@ -102,7 +102,7 @@ func TestTheRoundTripIsAMovingAverage(t *testing.T) {
 	})
 }
 
-func TestGainsAndLossesAreLogged(t *testing.T) {
+func TestConnectionsAndLossesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		g := newGate(s)

@@ -152,7 +152,7 @@ func TestVerifyConnectionIsGivenTheHostOfTheURL(t *testing.T) {
 
 // Redis takes a TLS handshake for commands, and its answer is not TLS. A TLS master answers plain
 // commands with an alert.
-func TestWhereOneSideAloneSpeaksTLSTheErrorSaysSo(t *testing.T) {
+func TestTheErrorSaysIfOnlyOneSideUsesTLS(t *testing.T) {
 	for name, test := range map[string]struct {
 		tls                bool // the client speaks it
 		answer, what, want string

@@ -51,7 +51,7 @@ func (r *recorder) all() string {
 	return strings.Join(r.told, ", ")
 }
 
-func TestAWatcherIsToldOfEveryConnectionAndItsCallsGoFirst(t *testing.T) {
+func TestAWatcherIsNotifiedOfEveryConnectionAndItsCallsAreSentFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)
 		r := &recorder{t: t, first: []string{"FIRST"}}

@@ -2,7 +2,7 @@ package quorum
 
 import "testing"
 
-func TestBitsAreTheMastersThatWereAdded(t *testing.T) {
+func TestAMasterSetHasTheMastersThatWereAdded(t *testing.T) {
 	var b MasterSet
 	for _, master := range []int{0, 3, 3, 62} {
 		b.Add(master)

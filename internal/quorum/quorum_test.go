@@ -27,7 +27,7 @@ func each(n int, f func(Tally)) {
 }
 
 // The outcome of every tally of up to 7 masters agrees with the definitions.
-func TestTheOutcomeIsWhatCanStillHappen(t *testing.T) {
+func TestTheOutcomeAgreesWithItsDefinition(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		each(n, func(tally Tally) {
 			got := tally.Outcome()

@@ -229,7 +229,7 @@ func TestARaiseOfAReaderLowersNoFence(t *testing.T) {
 }
 
 // Nobody would clear the lease of a client that was refused.
-func TestWhoIsRefusedHasNoLease(t *testing.T) {
+func TestRefusedClientLeavesNoLease(t *testing.T) {
 	m := newMaster(t).lua
 	o := modus{strict: true, third: "1"}
 	m.do("SET", "a", other) // of a client that is not strict

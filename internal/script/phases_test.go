@@ -172,7 +172,7 @@ func TestTheLastReaderAtTheMasterCallsTheFirstWriter(t *testing.T) {
 
 // If a lock has expired, nobody knows who had it last. Then the client that has waited longest
 // comes first.
-func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
+func TestLongestWaiterComesFirstAfterTheLockExpired(t *testing.T) {
 	for name, test := range map[string]struct {
 		readerFirst, intent bool
 		readers, writers    []string

@@ -64,7 +64,7 @@ func next(s *miniredis.Subscriber, f func()) string {
 	}
 }
 
-func TestWhoWaitsHasAPlaceByTheTimeOfTheirComing(t *testing.T) {
+func TestWaitersQueueInOrderOfArrival(t *testing.T) {
 	m := newMaster(t)
 	m.set(other, time.Minute)
 	for i, client := range []string{"c", "a", "b"} {
@@ -90,7 +90,7 @@ func TestWhoWaitsHasAPlaceByTheTimeOfTheirComing(t *testing.T) {
 	}
 }
 
-func TestAReleaseTellsTheFirstWhoHears(t *testing.T) {
+func TestReleaseWakesTheFirstListeningWaiter(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
 	for _, client := range []string{"dead", "alive", "later"} {
@@ -122,7 +122,7 @@ func TestAReleaseTellsTheFirstWhoHears(t *testing.T) {
 	}
 }
 
-func TestWhoWasWokenAndLostKeepsItsPlace(t *testing.T) {
+func TestWokenWaiterThatFailsKeepsItsTicket(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
 	m.at(17e14)
@@ -140,7 +140,7 @@ func TestWhoWasWokenAndLostKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestALookTakesNoPlaceAndSaysForWhomTheLockIsKept(t *testing.T) {
+func TestLookTakesNoTicketAndReportsTheCalledWaiter(t *testing.T) {
 	m := newMaster(t)
 	m.at(17e14)
 	look := func() state { return m.state(m.queue("look", "me")) }
@@ -163,7 +163,7 @@ func TestALookTakesNoPlaceAndSaysForWhomTheLockIsKept(t *testing.T) {
 	}
 }
 
-func TestWhoYieldsTakesOnlyWhatNobodyElseIsFirstFor(t *testing.T) {
+func TestYieldingTakeFailsWhileALivingWaiterIsFirst(t *testing.T) {
 	m := newMaster(t)
 	if got := m.queue("take", "me", "-", "token", 1000, "1"); got != "OK" {
 		t.Errorf("%v of a free lock that nobody waits for", got)
@@ -188,7 +188,7 @@ func TestWhoYieldsTakesOnlyWhatNobodyElseIsFirstFor(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesPassesTheTurnOn(t *testing.T) {
+func TestLeavingWaiterWakesTheNext(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
 	m.at(17e14)
@@ -208,7 +208,7 @@ func TestWhoLeavesPassesTheTurnOn(t *testing.T) {
 }
 
 // A release drops 16 dead clients at the most, however many there are.
-func TestPopsAreCapped(t *testing.T) {
+func TestReleaseDropsAtMostSixteenDeadWaiters(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
 	for i := range 20 {
@@ -219,7 +219,7 @@ func TestPopsAreCapped(t *testing.T) {
 	}
 }
 
-func TestAQueueOfAnotherTypeIsLeftAloneAndTold(t *testing.T) {
+func TestQueueKeyOfAnotherTypeIsLeftAlone(t *testing.T) {
 	m := newMaster(t)
 	m.HSet(queueOf, "field", "value")
 	m.set(other, time.Minute)

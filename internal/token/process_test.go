@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheNameOfAProcessIsAnOwners(t *testing.T) {
+func TestProcessOwnerIsAValidOwnerName(t *testing.T) {
 	if got := ProcessOwner(); !strings.HasSuffix(got, "/"+strconv.Itoa(os.Getpid())) || !strings.Contains(got, "@") || CheckOwner(got) != nil {
 		t.Errorf("%q", got)
 	}

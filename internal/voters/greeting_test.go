@@ -114,7 +114,7 @@ func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
 }
 
 // Answers of another process do not count.
-func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
+func TestGreetingAnsweredByAnotherProcessIsIgnored(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		g, _, end := f.watch(f.Dialer())
 		f.wantVotes(g, fleetOf)

@@ -68,7 +68,7 @@ func causes(l *Look) (list []string) {
 	return list
 }
 
-func TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing(t *testing.T) {
+func TestReadOnlyLookReportsWhatAClientWouldAndWritesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		new  bool // nobody has declared the fleet
 		does func(f *fleet)

@@ -16,7 +16,7 @@ import (
 // A client that has never seen a marker on a master that others know leaves it to them for a while,
 // and says until when. Then it looks: the others may be gone, and if they have given the master a
 // marker, only a look shows it.
-func TestAMasterThatOthersHaveKnownIsAdoptedWhenThatIsSaid(t *testing.T) {
+func TestMasterKnownToOthersIsAdoptedAtTheReportedTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		c := guard.Config{Level: guard.Standard, MaxTTL: time.Second, Masters: fleetOf, Drift: drift.Default}
 		newMonitor := func() *Monitor {

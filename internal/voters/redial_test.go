@@ -96,7 +96,7 @@ func TestAServerThatIsNoMasterIsDialledAgain(t *testing.T) {
 
 // Without a guard nobody looks. An error reply to a lock shows the change, and the next counts 5 s
 // later.
-func TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster(t *testing.T) {
+func TestWithoutGuardAnErrorReplyRedialsADemotedServer(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		dials := 0
 		pipes := f.Pipelines(func(i int, c *pipeline.Config) {

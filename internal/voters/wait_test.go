@@ -12,7 +12,7 @@ import (
 )
 
 // Begins closes its channel each time that a quorum begins to vote, and at no other time.
-func TestTheBeginningOfAQuorumIsTold(t *testing.T) {
+func TestBeginsReportsWhenAQuorumBeginsToVote(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.Kill(0, 1, 2)
 		g := New(Config{

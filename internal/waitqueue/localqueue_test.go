@@ -17,7 +17,7 @@ func occupied(q *localQueues, want *Options) bool {
 	return is
 }
 
-func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
+func TestLocalQueueIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 	var q localQueues
 	a, b, c := q.join("key"), q.join("key"), q.join("key")
 	if !first(a) || first(b) || first(c) || !occupied(&q, plain("key")) || occupied(&q, plain("other")) {
@@ -37,7 +37,7 @@ func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 	}
 }
 
-func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
+func TestFailureReachesAllCallsOfALocalQueue(t *testing.T) {
 	var q localQueues
 	a, b, other := q.join("key"), q.join("key"), q.join("other")
 	why := &quorum.Failure{}
@@ -54,7 +54,7 @@ func plain(key string) *Options { return &Options{Keys: []string{key}, Kind: wir
 
 // A call for a key that other calls wait for waits behind them and asks no master, whatever kind
 // of lock it wants.
-func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
+func TestCallWaitsBehindEarlierCallsForItsKey(t *testing.T) {
 	keys := func(k *wire.Kind, keys ...string) *Options { return &Options{Keys: keys, Kind: k} }
 	for name, test := range map[string]struct {
 		waiting []string // the local queues of the calls that wait
@@ -84,7 +84,7 @@ func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 
 // A set that finds another key held is queued there by order of arrival, but behind the call
 // that contends there already.
-func TestACallThatMovesStandsWhereItWouldHaveStood(t *testing.T) {
+func TestCallThatMovesIsQueuedByOrderOfArrival(t *testing.T) {
 	var q localQueues
 	set := q.join("a")
 	next := q.join("a")
@@ -128,7 +128,7 @@ func TestAwaitLeaveLastsUntilEverybodyHasLeft(t *testing.T) {
 	})
 }
 
-func TestACallLeavesTheQueuesBeforeItsLine(t *testing.T) {
+func TestCallLeavesThePilotsQueueBeforeItsLocalQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begun(t, oneWanted)
 		f.w.end()

@@ -130,7 +130,7 @@ func TestAQuorumThatBeganDuringTheFirstAttemptEndsThePauseBehindIt(t *testing.T)
 }
 
 // While a call pauses, masters are dialled sooner.
-func TestMastersAreWantedDuringAPauseInAnOutage(t *testing.T) {
+func TestMastersAreDialledSoonerDuringAPauseInAnOutage(t *testing.T) {
 	inOutage(t, func(t *testing.T, r *Room, v *fakeVoters, o *outage) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

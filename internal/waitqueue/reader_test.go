@@ -19,7 +19,7 @@ func (f *fake) behindOne() {
 
 // Readers do not exclude each other. So when it is their turn, all of a local queue try at once,
 // not one after the other. After a turn without success, the first tries alone.
-func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
+func TestAllReadersOfALocalQueueTryInOneTurn(t *testing.T) {
 	for name, test := range map[string]struct {
 		from       state
 		collisions int

@@ -15,7 +15,7 @@ import (
 
 // A release wakes a waiter of this process only if no other client was called. A pilot's call
 // for which nobody waits here goes on to the next client in the queue.
-func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
+func TestReleaseWakesOnlyTheClientThatItWasHandedTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		to     wire.Successor
 		waits  bool // somebody here
@@ -84,7 +84,7 @@ func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 }
 
 // A set waits for the key that is held on most masters.
-func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
+func TestSetWaitsForTheKeyThatIsHeldOnMostMasters(t *testing.T) {
 	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, Options{Keys: []string{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
@@ -151,7 +151,7 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 }
 
 // If a call's first attempt is cut off, its failure depends on why it had made none before.
-func TestACallThatStoodBehindOthersIsToldThatTheLockWasTaken(t *testing.T) {
+func TestCallBehindOthersFailsBecauseTheLockIsTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		behind, votes bool
 		failures      int // of the call before

@@ -26,7 +26,7 @@ func newSleeper() (*waiter, context.CancelCauseFunc) {
 
 // A select would choose at random between the wake-up and the end of such a pause. If it left
 // the wake-up, that would end the next pause.
-func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
+func TestWakeUpCountsInAPauseOfNoLength(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := newSleeper()
@@ -43,7 +43,7 @@ func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
 	}
 }
 
-func TestWhatEndsTheWaitingComesBeforeAPauseOfNoLength(t *testing.T) {
+func TestCancelEndsAPauseOfNoLength(t *testing.T) {
 	for range 100 {
 		w, end := newSleeper()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -208,7 +208,7 @@ func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 
 // If a pilot refuses and names the holder that has released, the waiter asks all masters. If it
 // names another holder, the waiter does not.
-func TestAPilotIsDoubtedThatStillHasTheKeyOfTheLastHolder(t *testing.T) {
+func TestPilotThatNamesAFormerHolderIsRechecked(t *testing.T) {
 	for token, want := range map[string]state{"before": rechecking, "another": queued, "": queued} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, oneWanted)
@@ -225,7 +225,7 @@ func TestAPilotIsDoubtedThatStillHasTheKeyOfTheLastHolder(t *testing.T) {
 	}
 }
 
-func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
+func TestEachStateActsAndMovesAsTheTableSays(t *testing.T) {
 	gone := make(map[state]map[event]bool)
 	for _, step := range steps {
 		t.Run(fmt.Sprintf("%v, %s", step.from, step.situation), func(t *testing.T) {

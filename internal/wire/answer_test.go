@@ -42,7 +42,7 @@ func (a *Ask) answerToReply(reply any) readAnswer {
 
 // For a master that may not vote, the reported reason is that it abstains, also if it refused
 // or answered late.
-func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
+func TestMasterThatMayNotVoteIsReportedAsAbstaining(t *testing.T) {
 	abstains := &guard.AbstainError{Cause: guard.Quarantined}
 	for name, reply := range map[string]any{"granted": "OK", "refused": nil} {
 		for _, late := range []bool{false, true} {

@@ -139,7 +139,7 @@ func (w *world) release(key string) {
 }
 
 // None of these faults needs anybody to act.
-func TestNoAlertFiresThroughWhatEndsByItself(t *testing.T) {
+func TestNoAlertFiresForFaultsThatEndByThemselves(t *testing.T) {
 	for name, fault := range map[string]func(*testing.T, *world){
 		"nothing happens": func(*testing.T, *world) {},
 		"a pause of 3.3 s": func(_ *testing.T, w *world) {

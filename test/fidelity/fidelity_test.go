@@ -17,7 +17,7 @@ import (
 const longest = 40
 
 // Both masters answer any commands with the same replies, and store the same.
-func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
+func TestSimulatedMasterRepliesAndStoresLikeARealOne(t *testing.T) {
 	p := startPair(t)
 	answered, runs := map[string]bool{}, 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -97,7 +97,7 @@ func (p *processes) known() bool {
 }
 
 // Two masters evict a lock, and their policy is corrected while the lock is held.
-func TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended(t *testing.T) {
+func TestMastersThatEvictedALockAreQuarantinedAfterTheirPolicyIsFixed(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * settleBound // nobody waits for it
 	for _, level := range levels {
@@ -133,7 +133,7 @@ func TestMastersThatHaveEvictedALockDoNotVoteWhenTheirPolicyIsMended(t *testing.
 }
 
 // A master is emptied, and somebody restores its marker while it runs.
-func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
+func TestRestoredMarkerDoesNotRestoreTheVote(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {

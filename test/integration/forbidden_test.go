@@ -108,7 +108,7 @@ func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
 }
 
 // A user that may write keys and not read them could set locks, and not release them.
-func TestNothingIsSetForAUserWhoMayNotReadKeys(t *testing.T) {
+func TestUserWithoutReadPermissionSetsNoLock(t *testing.T) {
 	redistest.Need(t, redistest.WriteOnlyKeys)
 	p := startConfigured(t, locker("%W~* &* +@all"), 3)
 	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {

@@ -12,7 +12,7 @@ import (
 
 // Some adopters' connections break. Then a token may be used up although nobody holds the lock,
 // and its keys expire.
-func TestOfSeveralAdoptersOfATokenAtMostOneHolds(t *testing.T) {
+func TestAtMostOneAdopterOfATokenHolds(t *testing.T) {
 	t.Parallel()
 	p := startProcesses(t, five)
 	p.trusting = true

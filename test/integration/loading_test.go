@@ -70,7 +70,7 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 // Masters are killed while a lock is held. The client finds them again while they read their
 // files, which have the key. LOADING is no vote, and the error names it. The release is repeated
 // until they have loaded.
-func TestMastersThatAreLoadingDoNotVoteAndReleasesOutlastThat(t *testing.T) {
+func TestLoadingMastersDoNotVoteAndReleasesAreSentUntilTheyHaveLoaded(t *testing.T) {
 	t.Parallel()
 	p := startSlowToLoad(t)
 	p.trusting = true

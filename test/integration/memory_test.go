@@ -12,7 +12,7 @@ import (
 
 // All masters use more memory than they may. Held locks are renewed for several TTLs, also over
 // new connections. Nothing new is granted.
-func TestMastersWhoseMemoryIsFullKeepWhatIsHeld(t *testing.T) {
+func TestFullMastersKeepHeldLocks(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second
 	for name, opts := range map[string][]redlock.Option{

@@ -124,7 +124,7 @@ func mistakes(t *testing.T) []mistake {
 
 // If two of five masters are misconfigured, the others grant the lock. If three are, the error
 // names each with its mistake, as a configuration error, and without a secret.
-func TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn(t *testing.T) {
+func TestMisconfiguredMastersAreNamedAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	for _, m := range mistakes(t) {
 		t.Run(m.name, func(t *testing.T) {

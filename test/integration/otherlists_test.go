@@ -183,7 +183,7 @@ func (p *processes) passBy(t *testing.T, c *redlock.Client, level redlock.GuardL
 	return n, back.IsZero() || back.Sub(began) > 500*time.Millisecond
 }
 
-func TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore(t *testing.T) {
+func TestForcedInitWithAShorterMaxTTLWaitsForEarlierHolders(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {

@@ -110,7 +110,7 @@ func (p *processes) countCommands() (tested map[string]int) {
 
 // Every kind of lock is used at both levels, with and without tokens. No command is refused, and
 // no permission is left unused.
-func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
+func TestEveryKindOfLockNeedsExactlyThesePermissions(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, redistest.ACL)
 	used := make(map[string]int)
@@ -294,7 +294,7 @@ func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
 }
 
 // Locks also work without the permissions that are only for comfort.
-func TestWhatOnlyServesComfortMayBeForbidden(t *testing.T) {
+func TestLocksWorkWithoutOptionalPermissions(t *testing.T) {
 	p := startConfigured(t, locker("~lock* resetchannels -@all +set +get +del +pttl +pexpire +type +getrange +evalsha +eval"), five)
 	exercise(t, p, p.open(redlock.WithTTL(longTTL)))
 }

@@ -52,7 +52,7 @@ func mustUnlockTheirs(t *testing.T, m *redsync.Mutex) {
 }
 
 // One fleet may use both: a lock of any kind that one library holds is taken for the other.
-func TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound(t *testing.T) {
+func TestRedsyncAndRedquorumExcludeEachOther(t *testing.T) {
 	p := startProcesses(t, five)
 	c, other := p.open(redlock.WithTTL(longTTL)), p.openRedsync()
 	ctx := context.Background()

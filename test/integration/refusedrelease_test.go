@@ -38,7 +38,7 @@ func refusesReleases(t *testing.T) (states []refusal.State) {
 
 // A refused release is sent again until it succeeds, whatever the reason. The key is free before
 // its TTL has passed.
-func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
+func TestRefusedReleaseIsSentAgainUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	for _, state := range refusesReleases(t) {
 		t.Run(state.Name, func(t *testing.T) {

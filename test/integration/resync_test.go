@@ -168,7 +168,7 @@ func (p *processes) slow() bool {
 
 // No caller lives long enough to see that a master stays without a marker, so the masters remember
 // that.
-func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
+func TestShortLivedCallersGetALockAfterTheQuarantine(t *testing.T) {
 	for name, prepare := range map[string]func(p *processes){
 		"a new fleet with one master down": func(p *processes) { p.kill(4) },
 		"two masters of five emptied, one down": func(p *processes) {
@@ -217,7 +217,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 }
 
 // The error says why masters are unfit, not what they answer to a lock.
-func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
+func TestFirstLockAndReadyNameUnfitMasters(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg       redistest.Config
 		do        []any // to each, before
@@ -298,7 +298,7 @@ func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *te
 }
 
 // Neither a Sentinel nor a member of a cluster becomes an independent master by waiting.
-func TestLockDoesNotWaitForWhatIsNoMasterAndNamesIt(t *testing.T) {
+func TestLockNamesSentinelsAndClusterMembersWithoutWaiting(t *testing.T) {
 	member := redistest.Start(t, 1, redistest.Config{Member: true}).Masters[0]
 	for addr, says := range map[string]string{
 		startSentinel(t, "sentinel monitor m 127.0.0.1 1 1\n"): "is a Sentinel",

@@ -13,7 +13,7 @@ import (
 // When the first client is granted the lock, the clocks of all masters are behind by what its TTL
 // allows. When the next client asks, they are ahead by what that client's TTL allows. A longer TTL
 // allows more.
-func TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo(t *testing.T) {
+func TestStrictLocksWithDifferentTTLsNeverOverlap(t *testing.T) {
 	t.Parallel()
 	if err := redistest.ClockAvailable(); err != nil {
 		t.Skipf("the clocks of redis-servers cannot be moved here: %v", err)

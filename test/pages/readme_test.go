@@ -6,7 +6,7 @@ import (
 )
 
 // The README's rates are those of performance.md, whose tables make bench writes.
-func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
+func TestReadmeRatesMatchTheBenchmarks(t *testing.T) {
 	rows := func(file, heading string) [][]string {
 		_, section, ok := strings.Cut(read(t, file), "\n## "+heading+"\n")
 		if !ok {

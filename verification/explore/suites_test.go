@@ -51,7 +51,7 @@ func TestEveryLongConfigurationHolds(t *testing.T) {
 	ofEach(t, func(s search.Suite) []search.Config { return s.Long }, mustHold)
 }
 
-func TestMistakesThatOtherRulesMakeUpForHold(t *testing.T) {
+func TestMistakesCoveredByOtherRulesStaySafe(t *testing.T) {
 	ofEach(t, func(s search.Suite) []search.Config { return s.Margins }, mustHold)
 }
 
@@ -77,7 +77,7 @@ func TestEveryMistakeIsFound(t *testing.T) {
 	})
 }
 
-func TestEveryRuleIsLeftOutSomewhere(t *testing.T) {
+func TestEveryRuleHasAConfigurationWithoutIt(t *testing.T) {
 	for _, s := range suites {
 		var leftOut []string
 		for _, c := range slices.Concat(s.Mistakes, s.Margins) {
@@ -91,7 +91,7 @@ func TestEveryRuleIsLeftOutSomewhere(t *testing.T) {
 	}
 }
 
-func TestALimitProvesNothing(t *testing.T) {
+func TestSearchThatReachesItsLimitProvesNothing(t *testing.T) {
 	ofEach(t, func(s search.Suite) []search.Config { return s.Short[:1] }, func(t *testing.T, c search.Config, _ *search.Result) {
 		r, err := c.Explore(100)
 		if err != nil || r.Holds() || !r.Limited || r.Trace != nil || r.Verdict() != "not all states visited" {

@@ -25,14 +25,14 @@ func TestPermutationsOfMastersAndAttemptsAreOneState(t *testing.T) {
 	}
 }
 
-func TestAConfigurationWhereNoFenceIsRaisedShowsNothing(t *testing.T) {
+func TestSearchWithoutARaisedFenceProvesNothing(t *testing.T) {
 	r, err := base("", func(c *Config) { losses(c, 1); c.Attempts, c.Ticks = 1, 0 }).Explore(0)
 	if err != nil || r.Holds() || r.Missing == "" {
 		t.Errorf("one attempt without anything that puts a master ahead: %v, %v", r, err)
 	}
 }
 
-func TestConfigurationsWithoutRoomAreRefused(t *testing.T) {
+func TestConfigurationsOutOfRangeAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"Attempts": func(c *Config) { c.Attempts = 3 }, "Strays": func(c *Config) { c.Strays = 3 },
 		"Losses": func(c *Config) { c.Losses = -1 }, "Quarantine": func(c *Config) { c.Quarantine = 7 }, "Ticks": func(c *Config) { c.Ticks = 7 },

@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/verification/search/searchtest"
 )
 
-func TestTheLockIsFoundFreeWhileItIsHeldWhereADriftTermIsMissing(t *testing.T) {
+func TestWithoutDriftAllowanceAQuorumIsFreeDuringAHold(t *testing.T) {
 	c := base("", func(c *Config) { c.Attempts, c.Mutant, c.Only = 1, NoDrift, NotFree })
 	r, err := c.Explore(0)
 	if err != nil || r.Trace == nil || !strings.HasPrefix(r.Trace.Violated, "S7") {
@@ -17,7 +17,7 @@ func TestTheLockIsFoundFreeWhileItIsHeldWhereADriftTermIsMissing(t *testing.T) {
 }
 
 // One client alone cannot violate a property. The test checks that every action happens at all.
-func TestAHolderIsSeenToDoEverything(t *testing.T) {
+func TestEveryActionOfTheModelHappens(t *testing.T) {
 	c := base("", func(c *Config) {
 		c.Attempts, c.Extensions, c.Restarts, c.Loss, c.Stragglers, c.KeepsData = 1, 1, 1, true, 1, true
 		c.TTL, c.Clients = 2, 1
@@ -31,7 +31,7 @@ func TestAHolderIsSeenToDoEverything(t *testing.T) {
 	}
 }
 
-func TestATraceTellsWhoDidWhat(t *testing.T) {
+func TestTraceNamesClientsMastersAndCommands(t *testing.T) {
 	c := base("", func(c *Config) { c.Attempts, c.Mutant, c.Only, c.Fast, c.Drift = 1, QuorumHalf, Exclusion, 0, 0 })
 	r, err := c.Explore(0)
 	if err != nil || r.Trace == nil {
@@ -69,7 +69,7 @@ func TestPermutationsOfMastersAndClientsAreOneState(t *testing.T) {
 }
 
 // The search without the reductions reaches no state that the reduced search leaves out.
-func TestTheReductionsLeaveNothingOut(t *testing.T) {
+func TestReducedSearchReachesAllStates(t *testing.T) {
 	configs := []Config{
 		base("extension", func(c *Config) { noDrift(c); c.Attempts, c.Extensions = 1, 1 }),
 		base("restart", func(c *Config) { noDrift(c); c.Attempts, c.Restarts = 1, 1 }),
@@ -115,7 +115,7 @@ func reach(c *Config, full bool, did func(action)) map[state]bool {
 	return all
 }
 
-func TestConfigurationsWithoutRoomAreRefused(t *testing.T) {
+func TestConfigurationsOutOfRangeAreRefused(t *testing.T) {
 	tests := []struct {
 		change func(*Config)
 		want   string

@@ -2,7 +2,7 @@ package search
 
 import "testing"
 
-func TestAStoreKnowsWhatItHas(t *testing.T) {
+func TestStoreReturnsEachStateOnceWithItsParent(t *testing.T) {
 	const n = 3 * pageStates
 	st := newStore[[3]int]()
 	numbered := func(i int) [3]int { return [3]int{i, i << 7, i % 5} }

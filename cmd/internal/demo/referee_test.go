@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheMostWhoWereAtTheStockAtOnceAreCounted(t *testing.T) {
+func TestRefereeCountsTheMostBuyersAtOnce(t *testing.T) {
 	t.Parallel()
 	var r referee
 	leave := r.enter(t.Context())

@@ -190,7 +190,7 @@ func TestTheSameFindingOnSeveralMastersIsOne(t *testing.T) {
 	}
 }
 
-func TestMembersOfAClusterAndSentinelsAreNamedAndNothingElseIsSaidOfThem(t *testing.T) {
+func TestClusterMembersAndSentinelsHaveOneFindingEach(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
 		"cluster":  "is a member of a Redis Cluster, which moves keys between its members and replaces them by replicas",
@@ -219,7 +219,7 @@ func coded(found []Finding, code string) Finding {
 	return Finding{}
 }
 
-func TestReplicasWithoutWhichAMasterGoesOnWritingAreWarnedOf(t *testing.T) {
+func TestDoctorWarnsOfMinReplicasToWriteZero(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ replicas, least, want string }{
 		{"0", "0", ""},

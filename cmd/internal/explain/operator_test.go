@@ -7,7 +7,7 @@ import (
 	tokens "github.com/redquorum/redquorum/internal/token"
 )
 
-func TestAnOperatorsTokenIsToldFromAHolders(t *testing.T) {
+func TestOperatorTokensDifferFromHolderTokens(t *testing.T) {
 	longest := strings.Repeat("x", LongestOperator)
 	for _, operator := range []string{"alice@db1.example.com", longest} {
 		token := NewToken(operator)

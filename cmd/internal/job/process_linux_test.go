@@ -67,7 +67,7 @@ func TestAProcessWithoutItsFirstThreadHasNotEnded(t *testing.T) {
 
 // While processes cannot be listed, some may still run. A look without them would let them go on
 // without the lock.
-func TestALookWithoutAFreeDescriptorFindsSomebody(t *testing.T) {
+func TestLookWithoutAFreeDescriptorReturnsAnUnknownProcess(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)

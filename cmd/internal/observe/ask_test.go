@@ -42,7 +42,7 @@ func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
 	})
 }
 
-func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
+func TestCommandsToAFrozenMasterTimeOut(t *testing.T) {
 	masters.InBubble(t, 2, func(t *testing.T, b *masters.Bubble) {
 		b.Freeze(1) // accepts connections, and does not answer
 		f, _ := awaits(t, b)
@@ -59,7 +59,7 @@ func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 }
 
 // In an outage the markers of a minority help: a client with other settings would wait in vain.
-func TestTheSettingsAreThoseOfTheMastersThatAreLeft(t *testing.T) {
+func TestSettingsComeFromTheMastersThatAreUp(t *testing.T) {
 	masters.InBubble(t, 5, func(t *testing.T, b *masters.Bubble) {
 		b.Ask(4, "HSET", guard.Key, "v", guard.Version, "maxttl", "5000", "n", "5", "level", "standard")
 		b.Kill(0, 1, 2)

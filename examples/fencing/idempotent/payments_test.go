@@ -79,7 +79,7 @@ func TestFailureIsForgotten(t *testing.T) {
 }
 
 // The result is recorded although the caller's context ends before the payment is made.
-func TestResultIsRecordedAllTheSame(t *testing.T) {
+func TestResultIsRecordedAfterTheContextEnds(t *testing.T) {
 	table := newTable(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := table.Once(ctx, "invoice 17", 1, func(context.Context) (string, error) {

@@ -33,13 +33,13 @@ func elsewhereRows() []row {
 			"never a vote", ofWire, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
 		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",
 			"no vote, the reply is named in the error; a release is still tried; never SCRIPT KILL", ofIntegration,
-			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestMastersThatAreLoadingDoNotVoteAndReleasesOutlastThat"),
+			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestLoadingMastersDoNotVoteAndReleasesAreSentUntilTheyHaveLoaded"),
 		elsewhereRow("wrong password, no permission, wrong database, TLS required, wrong CA",
 			"a configuration error for each master, named; goes on if a quorum is left", ofIntegration,
-			"TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn"),
+			"TestMisconfiguredMastersAreNamedAndTheOthersGoOn"),
 		elsewhereRow("an ACL user without one of the commands that a lock needs, for each of them; rename-command", "no vote on that lock, the command is named; with the documented permissions all votes",
-			ofIntegration, "TestAMasterThatRefusesACommandOfEveryLockDoesNotVote", "TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt", "TestAMasterWithACommandRenamedAwayDoesNotVote", "TestEverySortOfLockNeedsThesePermissionsAndNoOthers"),
-		elsewhereRow("an ACL user who may write keys and not read them", "nothing is set, and the error says why", ofIntegration, "TestNothingIsSetForAUserWhoMayNotReadKeys"),
+			ofIntegration, "TestAMasterThatRefusesACommandOfEveryLockDoesNotVote", "TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt", "TestAMasterWithACommandRenamedAwayDoesNotVote", "TestEveryKindOfLockNeedsExactlyThesePermissions"),
+		elsewhereRow("an ACL user who may write keys and not read them", "nothing is set, and the error says why", ofIntegration, "TestUserWithoutReadPermissionSetsNoLock"),
 		elsewhereRow("client frozen longer than its TTL before an attempt is decided",
 			"the attempt fails", ofRedlock, "TestAQuorumWithoutValidityLeftIsNoQuorum"),
 		elsewhereRow("SCRIPT FLUSH",
@@ -54,9 +54,9 @@ func elsewhereRows() []row {
 			"no writer gets in beside a reader that is alive; one that crashed is out after MaxTTL", ofRedlock,
 			"TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack", "TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack"),
 		elsewhereRow("strict, locks of 1, 2, 3 and 5 s on one key, clocks at both ends of S",
-			"never two", ofIntegration, "TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo"),
+			"never two", ofIntegration, "TestStrictLocksWithDifferentTTLsNeverOverlap"),
 		elsewhereRow("maxmemory below what is used, while plain, fenced, strict, reader and set locks are held, across a redial",
-			"all are held; no new ones", ofIntegration, "TestMastersWhoseMemoryIsFullKeepWhatIsHeld"),
+			"all are held; no new ones", ofIntegration, "TestFullMastersKeepHeldLocks"),
 		elsewhereRow("every answer 150, 350, 600, 900 ms late, for three TTLs",
 			"held locks stay held", ofRedlock, "TestLateAnswersLoseNoLock"),
 		elsewhereRow("twenty busy goroutines on one processor; all masters silent for 6 s",
@@ -68,7 +68,7 @@ func elsewhereRows() []row {
 			"nobody else is granted the lock while it is valid; init refuses; the fleet votes after Q", ofIntegration,
 			"TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive"),
 		elsewhereRow("the marker of a master that was emptied is restored into the running process",
-			"it abstains for Q, and says why", ofIntegration, "TestAMarkerThatIsPutBackLetsNobodyVote"),
+			"it abstains for Q, and says why", ofIntegration, "TestRestoredMarkerDoesNotRestoreTheVote"),
 		elsewhereRow("40 processes start at once on a new fleet, and share two processors",
 			"all have their lock in seconds, no master is in quarantine", ofIntegration,
 			"TestManyProcessesThatStartAtOnceDeclareANewFleet"),
@@ -80,28 +80,28 @@ func elsewhereRows() []row {
 			"TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection").and(ofGuard, "TestAMasterThatHasEvictedKeysIsQuarantined"),
 		elsewhereRow("a new fleet with one master down, or two of five emptied, and callers that live for 100 ms",
 			"refused with the reason of each master, then served Q after the first of them", ofIntegration,
-			"TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver"),
+			"TestShortLivedCallersGetALockAfterTheQuarantine"),
 		elsewhereRow("clients with lists of one and of three masters, or of three and of seven; also where some of these are away, or an init --force has reached some only",
 			"no vote for the later one; nobody is held twice", ofIntegration,
 			"TestListsOfDifferentLengthsDoNotBothHaveAQuorum", "TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway", "TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne"),
 		elsewhereRow("a master of five is restarted empty while a client with a list of one passes by",
 			"it stays a master of five", ofIntegration, "TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet"),
 		elsewhereRow("init --force with a shorter MaxTTL beside a holder",
-			"nobody gets the lock before the longer MaxTTL is over", ofIntegration, "TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore"),
+			"nobody gets the lock before the longer MaxTTL is over", ofIntegration, "TestForcedInitWithAShorterMaxTTLWaitsForEarlierHolders"),
 		elsewhereRow("a master is emptied with a clock an hour slow, which is then set right",
 			"it abstains for Q by the client's clock", ofGuard, "TestAgeIsBoundedByOurWallClockUnlessThatIsBehind", "TestASightingIsAsOldAsTheYoungerOfBothClocksSays"),
 		elsewhereRow("members of a Redis Cluster, a Sentinel's port, given as masters",
-			"refused by name, at once", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestLockDoesNotWaitForWhatIsNoMasterAndNamesIt"),
+			"refused by name, at once", ofIntegration, "TestFirstLockAndReadyNameUnfitMasters", "TestLockNamesSentinelsAndClusterMembersWithoutWaiting"),
 		elsewhereRow("two, then ten clients adopt one token, at once and in turn, over connections that are cut meanwhile",
 			"at most one holds; nobody gets in beside it; what is left expires by its TTL", ofIntegration,
-			"TestOfSeveralAdoptersOfATokenAtMostOneHolds"),
+			"TestAtMostOneAdopterOfATokenHolds"),
 		elsewhereRow("MISCONF, READONLY, BUSY, NOREPLICAS, NOPERM, MASTERDOWN on all masters at Unlock, for 5 s; and while locks are tried without pause",
 			"the unlock says so at once; the key is free a moment after the masters write again; no queue fills", ofIntegration,
-			"TestARefusedReleaseIsSentAgainUntilItIsDone", "TestCloseSendsRefusedReleasesOnceMore").
+			"TestRefusedReleaseIsSentAgainUntilItSucceeds", "TestCloseSendsRefusedReleasesOnceMore").
 			and(ofWire, "TestAMasterThatRefusesToWriteHasNothingToRelease").and(ofPipeline, "TestPostponedCallsTakeHalfOfTheQueueAtMost"),
 		elsewhereRow("each function of a Trace, and Logger.Enabled, blocks or sleeps; Close from inside one",
 			"every context ends in its time, other locks are renewed, masters are dialled again; Close returns", ofRedlock,
-			"TestAListenerThatBlocksTakesNoLockFromItsHolder", "TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder", "TestALogHandlerThatBlocksKeepsNoMasterAway",
+			"TestAListenerThatBlocksTakesNoLockFromItsHolder", "TestABlockingLoggerEnabledLosesNoLock", "TestALogHandlerThatBlocksKeepsNoMasterAway",
 			"TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired", "TestCloseReturnsFromInsideAListener", "TestCloseDoesNotWaitForAListenerThatBlocks"),
 		elsewhereRow("exec --verbose loses its lock, and nobody reads its standard error",
 			"the command gets its SIGTERM in time", ofCommand, "TestALossEndsTheCommandWhereNobodyReadsTheStandardError"),
@@ -110,7 +110,7 @@ func elsewhereRows() []row {
 			"TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt", "TestAFunctionDoesNotRunUnderALockThatIsOver", "TestLeadReturnsWhenATraceHasUnlockedItsLock"),
 		elsewhereRow("100,000 contexts derived from a lock that is lost; clocks that are read while a mutex is waited for",
 			"another lock's context, Err and Remaining are in time", ofHold,
-			"TestTheContextOfALockEndsBesideOneWithManyDerivedContexts", "TestWhoDecidesByTheClockReadsItUnderTheMutex"),
+			"TestTheContextOfALockEndsBesideOneWithManyDerivedContexts", "TestDecisionsReadTheClockUnderTheMutex"),
 		elsewhereRow("the answers to a release are lost with their connections",
 			"released, not lost", ofRedlock, "TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss"),
 		elsewhereRow("an outage of 0.3 to 2.9 s ends while Lock waits",
@@ -121,7 +121,7 @@ func elsewhereRows() []row {
 		elsewhereRow("a storm for three permits: calls are cancelled, clients closed, masters frozen and killed",
 			"never more than three holders", ofIntegration, "TestAStormAdmitsNoMoreHoldersThanPermits"),
 		elsewhereRow("another Redlock client (redsync) on the same keys",
-			"never both", ofIntegration, "TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound"),
+			"never both", ofIntegration, "TestRedsyncAndRedquorumExcludeEachOther"),
 	}
 }
 
@@ -146,7 +146,7 @@ type others struct {
 const byOthers = "by other tests"
 
 // This test runs on every commit, unlike the matrix.
-func TestRowsNameTestsThatAreThere(t *testing.T) {
+func TestRowsNameExistingTests(t *testing.T) {
 	for _, w := range matrix() {
 		w.namesOfOthers(t)
 	}

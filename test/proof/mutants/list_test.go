@@ -165,7 +165,7 @@ var general = []mutant{
 		breaks:  "S6: an extension counts only masters that still held the key",
 		edits:   []edit{{"internal/wire/answer.go", "	case code == any(int64(1)):\n", "	case code == any(int64(1)), a.op == OpExtend && code == any(int64(2)):\n"}},
 		model:   model.CountReset,
-		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn"},
+		foundBy: goTest{"./redlock", "TestForgetfulMasterCountsFromTheNextExtensionOn"},
 	},
 	{
 		name:   "a quarantined master counted in an extension",
@@ -255,7 +255,7 @@ var general = []mutant{
 			{"internal/wire/fence.go", "	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))", "	return max(uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1)), carried.Load()+1)"},
 			{"internal/wire/fence.go", "// Fences counts", "var carried atomic.Uint64\n\n// Fences counts"},
 		},
-		foundBy: goTest{"./redlock", "TestAFenceAheadOfTheClocksStaysAMatterOfItsKey"},
+		foundBy: goTest{"./redlock", "TestAFenceAheadOfTheClocksDoesNotAffectOtherKeys"},
 	},
 	{
 		name:    "a joined release that is overtaken",

@@ -60,7 +60,7 @@ var ofConnections = []mutant{
 		name:    "a dial for each reply of a replica",
 		breaks:  "a master that does not serve is not dialled in a loop",
 		edits:   []edit{{"internal/voters/votestate.go", "known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial", "known = w.epoch != call.Epoch"}},
-		foundBy: goTest{"./internal/voters", "TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster"},
+		foundBy: goTest{"./internal/voters", "TestWithoutGuardAnErrorReplyRedialsADemotedServer"},
 	},
 	{
 		name:    "a line for each dial of a server that is no master",
@@ -126,13 +126,13 @@ var ofConnections = []mutant{
 		name:    "a master that is down before it was dialled",
 		breaks:  "an error says what is known of a master, and no more",
 		edits:   []edit{{"internal/pipeline/errors.go", "waits || errors.Is(e.Cause, ErrConnecting)", "waits"}},
-		foundBy: goTest{"./internal/pipeline", "TestAMasterThatIsBeingDialledIsNotSaidToBeDown"},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterIsNotReportedDownDuringADial"},
 	},
 	{
 		name:    "a master that is down while its password is fetched",
 		breaks:  "an error says what is known of a master, and no more",
 		edits:   []edit{{"internal/pipeline/credentials.go", "p.explains(&waitingError{before})", "p.explains(before)"}},
-		foundBy: goTest{"./internal/pipeline", "TestAMasterThatIsBeingDialledIsNotSaidToBeDown"},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterIsNotReportedDownDuringADial"},
 	},
 	{
 		name:    "a callback that holds up Close",
@@ -222,6 +222,6 @@ var ofConnections = []mutant{
 		name:    "a second reply that votes for the next command",
 		breaks:  "L4: a reply answers the command that it is of, and no other",
 		edits:   []edit{{"internal/pipeline/wire.go", "w.frame.replies > asked {", "w.frame.replies > asked+1 {"}},
-		foundBy: goTest{"./internal/pipeline", "TestTheSecondReplyToOneCommandIsNotTheNextOnesVote"},
+		foundBy: goTest{"./internal/pipeline", "TestASecondReplyIsNotTakenForTheNextCommandsReply"},
 	},
 }

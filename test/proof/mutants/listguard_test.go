@@ -134,7 +134,7 @@ var ofTheGuard = []mutant{
 		name:    "a client that keeps to itself that a master is known",
 		breaks:  "S1: what one client has seen keeps all from declaring",
 		edits:   []edit{{"internal/guard/marker.lua", "if ARGV[10] ~= '' and not s[5] then", "if false then"}},
-		foundBy: goTest{"./internal/guard", "TestWhoHasSeenAMarkerWritesThatDownAndItStays"},
+		foundBy: goTest{"./internal/guard", "TestClientThatKnowsAMarkerNotesItInTheSighting"},
 	},
 	{
 		name:    "a declaration that comes late",
@@ -242,13 +242,13 @@ var ofTheGuard = []mutant{
 		name:    "a tool that declares a fleet",
 		breaks:  "who only looks writes nothing but a sighting",
 		edits:   []edit{{"internal/voters/judge.go", "if g.cfg.ReadOnly {", "if false {"}},
-		foundBy: goTest{"./internal/voters", "TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing"},
+		foundBy: goTest{"./internal/voters", "TestReadOnlyLookReportsWhatAClientWouldAndWritesNothing"},
 	},
 	{
 		name:    "an adoption that is asked for sooner than it can be had",
 		breaks:  "who waits loads no master",
 		edits:   []edit{{"internal/guard/fleet.go", "max(settleFor, min(c.quarantineAfter(f.Longest), longestWait))", "min(c.quarantineAfter(f.Longest), longestWait)"}},
-		foundBy: goTest{"./internal/guard", "TestAShortQuarantineShortensNoWaitForAnAdoption"},
+		foundBy: goTest{"./internal/guard", "TestAdoptionWaitsASecondEvenIfTheQuarantineIsShorter"},
 	},
 	{
 		name:    "a sighting that stays in the future",
@@ -280,7 +280,7 @@ var ofTheGuard = []mutant{
 		name:    "votes beside a quorum of another number",
 		breaks:  "guard: nobody votes where clients of another number of masters may have a quorum",
 		edits:   []edit{{"internal/guard/standing.go", "	c.outvoted(facts, standings)\n", ""}},
-		foundBy: goTest{"./internal/guard", "TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum"},
+		foundBy: goTest{"./internal/guard", "TestNoMasterVotesIfClientsWithAnotherMasterCountMayHaveAQuorum"},
 	},
 	{
 		name:    "a shorter MaxTTL that waits for itself alone",
@@ -292,19 +292,19 @@ var ofTheGuard = []mutant{
 		name:    "a master that has said nothing yet is none of theirs",
 		breaks:  "guard: a master that was never heard may be of the others' quorum",
 		edits:   []edit{{"internal/guard/standing.go", "len(by)+unheard < n/2+1", "len(by) < n/2+1"}},
-		foundBy: goTest{"./internal/guard", "TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum"},
+		foundBy: goTest{"./internal/guard", "TestNoMasterVotesIfClientsWithAnotherMasterCountMayHaveAQuorum"},
 	},
 	{
 		name:    "a last word that is forgotten with the connection",
 		breaks:  "guard: a master that is away is of whom it has said last",
 		edits:   []edit{{"internal/guard/facts.go", "Word: f.Word, Other: f.Other, ", ""}},
-		foundBy: goTest{"./internal/guard", "TestNobodyVotesWhereClientsOfAnotherNumberMayHaveAQuorum"},
+		foundBy: goTest{"./internal/guard", "TestNoMasterVotesIfClientsWithAnotherMasterCountMayHaveAQuorum"},
 	},
 	{
 		name:    "a quarantine that ends beside a quorum of another number",
 		breaks:  "guard: no vote comes back by itself where others may have a quorum",
 		edits:   []edit{{"internal/guard/standing.go", "!s.Vote && s.Why.Cause != Quarantined && s.Why.Cause != NoMarker", "!s.Vote && s.Why.Cause != NoMarker"}},
-		foundBy: goTest{"./internal/guard", "TestNoQuarantineEndsWhereOthersMayHaveAQuorum"},
+		foundBy: goTest{"./internal/guard", "TestOtherFleetReplacesAQuarantineIfOthersMayHaveAQuorum"},
 	},
 	{
 		name:    "a passing client that adopts a restarted master of others",
@@ -388,19 +388,19 @@ var ofTheGuard = []mutant{
 		name:    "another list that is told at each look",
 		breaks:  "clients with another list of masters are told, once",
 		edits:   []edit{{"internal/voters/inquiry.go", "		g.listTold = true\n", ""}},
-		foundBy: goTest{"./redlock", "TestAnotherListOfTheSameLengthIsToldOnce"},
+		foundBy: goTest{"./redlock", "TestAnotherMasterListOfTheSameLengthIsLoggedOnce"},
 	},
 	{
 		name:    "a client that leaves a master to others for longer than it says",
 		breaks:  "guard: a master that others have known is adopted when that is said",
 		edits:   []edit{{"internal/voters/monitor.go", "min(max(left, lookAgain), w.every)", "w.every"}},
-		foundBy: goTest{"./internal/voters", "TestAMasterThatOthersHaveKnownIsAdoptedWhenThatIsSaid"},
+		foundBy: goTest{"./internal/voters", "TestMasterKnownToOthersIsAdoptedAtTheReportedTime"},
 	},
 	{
 		name:    "a stranger among the masters that nobody is told of",
 		breaks:  "who adopts a master into a fleet that votes says so",
 		edits:   []edit{{"internal/voters/inquiry.go", "m.Verdict == guard.Adopted && q.g.votes", "false && q.g.votes"}},
-		foundBy: goTest{"./redlock", "TestAMasterThatIsTakenIntoAFleetThatVotesIsTold"},
+		foundBy: goTest{"./redlock", "TestAdoptionOfAMasterIntoAVotingFleetIsLogged"},
 	},
 	{
 		name:    "a user without EVAL who is still being checked",
@@ -442,7 +442,7 @@ var ofTheGuard = []mutant{
 		name:    "an adoption while a slow client declares",
 		breaks:  "a new fleet is declared however slow its clients are",
 		edits:   []edit{{"internal/guard/fleet.go", "least = declaredFor", "least = settleFor"}},
-		foundBy: goTest{"./internal/guard", "TestMastersThatNobodyHasKnownAreAdoptedBesideDeclaredOnesAfterTenSeconds"},
+		foundBy: goTest{"./internal/guard", "TestUnknownEmptyMasterBesideDeclaredOnesIsAdoptedAfterTenSeconds"},
 	},
 	{
 		name:    "a master that is late taken for one that is down",
@@ -466,7 +466,7 @@ var ofTheGuard = []mutant{
 		name:    "an adoption before all have answered",
 		breaks:  "masters are adopted when every one has answered or failed",
 		edits:   []edit{{"internal/guard/fleet.go", " && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })", ""}},
-		foundBy: goTest{"./internal/guard", "TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt"},
+		foundBy: goTest{"./internal/guard", "TestEmptyMastersAreAdoptedAfterASecondUnlessOneIsPending"},
 	},
 	{
 		name:    "Init over a master that was restarted",
@@ -521,19 +521,19 @@ var ofTheGuard = []mutant{
 		name:    "a handshake that is believed whoever has answered it",
 		breaks:  "S1: a connection says who serves it, and no other",
 		edits:   []edit{{"internal/voters/inquiry.go", "m.Run == \"\" || m.Run == runID", "m.Run == \"\" || true"}},
-		foundBy: goTest{"./internal/voters", "TestAHandshakeThatIsServedByTwoProcessesJudgesNobody"},
+		foundBy: goTest{"./internal/voters", "TestGreetingAnsweredByAnotherProcessIsIgnored"},
 	},
 	{
 		name:    "a kill in a process that has gone back in time",
 		breaks:  "S5: only our own connection from before is killed",
 		edits:   []edit{{"internal/pipeline/greet.go", "previous.clientID < id.clientID", "previous.clientID != id.clientID"}},
-		foundBy: goTest{"./internal/pipeline", "TestNobodyIsKilledInDoubt"},
+		foundBy: goTest{"./internal/pipeline", "TestAnUncertainClientIDIsNotKilled"},
 	},
 	{
 		name:    "questions before the connection before is killed",
 		breaks:  "S5: nothing goes out before what may still be on its way is known not to be executed",
 		edits:   []edit{{"internal/pipeline/greet.go", "if previous.isNone() {", "if true {"}},
-		foundBy: goTest{"./internal/pipeline", "TestAGreetingGoesOutWithTheFirstHandshakeAlone"},
+		foundBy: goTest{"./internal/pipeline", "TestHandshakeCallsGoOutWithTheFirstHandshakeOnly"},
 	},
 	{
 		name:    "a release that a user who may not run EVALSHA cannot send",
@@ -551,7 +551,7 @@ var ofTheGuard = []mutant{
 		name:    "an attempt that begins behind Close",
 		breaks:  "L2: Close lets a rollback go out",
 		edits:   []edit{{"internal/hold/attempt.go", "waited, manager.closed() || !ok", "waited, !ok"}},
-		foundBy: goTest{"./internal/hold", "TestAnAttemptThatBeginsBehindCloseAsksNobody"},
+		foundBy: goTest{"./internal/hold", "TestAttemptBegunAfterCloseSendsNoCommand"},
 	},
 	{
 		name:    "a Close that does not wait until calls have left the queues",
@@ -563,7 +563,7 @@ var ofTheGuard = []mutant{
 		name:    "a check that is read by its first half",
 		breaks:  "S1: a vote counts with its check, and with the whole of it",
 		edits:   []edit{{"internal/pipeline/check.go", "	if i < checkSize-1 {\n		return nil\n	}\n", ""}},
-		foundBy: goTest{"./internal/pipeline", "TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt"},
+		foundBy: goTest{"./internal/pipeline", "TestOneCheckEndsAFlushAndAnswersAllItsCalls"},
 	},
 	{
 		name:    "an INFO that fails and is taken for one that is not permitted",
@@ -593,7 +593,7 @@ var ofTheGuard = []mutant{
 		name:    "an abstention that is told as a refusal",
 		breaks:  "errors name why a master does not vote",
 		edits:   []edit{{"internal/wire/result.go", "	case answer.Verdict == ballot.Failed: // also if it replied, but may not vote\n		return nil, answer.Err\n", ""}},
-		foundBy: goTest{"./internal/wire", "TestAMasterThatMayNotVoteIsToldToAbstain"},
+		foundBy: goTest{"./internal/wire", "TestMasterThatMayNotVoteIsReportedAsAbstaining"},
 	},
 	{
 		name:    "a vote of a master that may not release",
@@ -689,7 +689,7 @@ var ofTheGuard = []mutant{
 		name:    "a reader that is refused and leased",
 		breaks:  "progress: a lease is that of somebody who has been granted the lock",
 		edits:   []edit{{"internal/script/guarded_reader_acquire.lua", "if code == 1 then note", "if code then note"}},
-		foundBy: goTest{"./internal/script", "TestWhoIsRefusedHasNoLease"},
+		foundBy: goTest{"./internal/script", "TestRefusedClientLeavesNoLease"},
 	},
 	{
 		name:    "a reader without a token",

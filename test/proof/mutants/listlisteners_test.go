@@ -96,7 +96,7 @@ var ofListeners = []mutant{
 	}
 	return h.life.remaining(now)
 `}},
-		foundBy: goTest{"./internal/hold", "TestWhoDecidesByTheClockReadsItUnderTheMutex"},
+		foundBy: goTest{"./internal/hold", "TestDecisionsReadTheClockUnderTheMutex"},
 	},
 	{
 		name:   "a context that ends by a clock from before the mutex",
@@ -104,7 +104,7 @@ var ofListeners = []mutant{
 		edits: []edit{
 			{"internal/hold/handle.go", "	h.mu.Lock()\n	p := c.handle.overNow()\n", "	now := h.manager.now()\n	h.mu.Lock()\n	h.expire(now)\n	p := c.handle.unusable()\n"},
 		},
-		foundBy: goTest{"./internal/hold", "TestWhoDecidesByTheClockReadsItUnderTheMutex"},
+		foundBy: goTest{"./internal/hold", "TestDecisionsReadTheClockUnderTheMutex"},
 	},
 	{
 		name:    "contexts that the renewer ends itself, under the mutex",
@@ -116,7 +116,7 @@ var ofListeners = []mutant{
 		name:    "a release that is queued before the context has ended",
 		breaks:  "S7: the holder hears of the end before a quorum can give the key away",
 		edits:   []edit{{"internal/hold/release.go", "		c.end()\n", "		defer c.end()\n"}},
-		foundBy: goTest{"./internal/hold", "TestAReleaseIsQueuedWhenTheContextHasEnded"},
+		foundBy: goTest{"./internal/hold", "TestReleaseIsSentOnlyAfterTheContextEnded"},
 	},
 	{
 		name:    "a function that runs under a lock that is over",

@@ -18,19 +18,19 @@ var ofReadersThatWait = []mutant{
 		name:    "one reader of a client that is woken, of several",
 		breaks:  "progress: all readers that wait are called by a writer's release",
 		edits:   []edit{{"internal/waitqueue/reader.go", "	if w.counts.collisions == 0 {\n", "	if false {\n"}},
-		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+		foundBy: goTest{"./internal/waitqueue", "TestAllReadersOfALocalQueueTryInOneTurn"},
 	},
 	{
 		name:    "readers that all try each time that the first does",
 		breaks:  "who waits loads no master: where a pilot does not know what the others know, one reader tries",
 		edits:   []edit{{"internal/waitqueue/reader.go", "	if w.counts.collisions == 0 {\n", "	if true {\n"}},
-		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+		foundBy: goTest{"./internal/waitqueue", "TestAllReadersOfALocalQueueTryInOneTurn"},
 	},
 	{
 		name:    "readers that get in one by one where there is no pilot",
 		breaks:  "progress: readers do not get in each other's way",
 		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.state == acquired && w.want.Kind == wire.Reader {\n", "	if false {\n"}},
-		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+		foundBy: goTest{"./internal/waitqueue", "TestAllReadersOfALocalQueueTryInOneTurn"},
 	},
 	{
 		name:    "a reader that does not see that others wait to read",
@@ -84,7 +84,7 @@ var ofReadersThatWait = []mutant{
 		name:    "a client that overtakes those whom its release has called",
 		breaks:  "fairness: phases of readers and writers alternate",
 		edits:   []edit{{"internal/waitqueue/room.go", "\t\tr.recent.note(key, true)\n", ""}},
-		foundBy: goTest{"./internal/waitqueue", "TestAReleaseWakesWhoeverItWasHandedTo"},
+		foundBy: goTest{"./internal/waitqueue", "TestReleaseWakesOnlyTheClientThatItWasHandedTo"},
 	},
 	{
 		name:    "a reader that leaves, and stays",

@@ -44,7 +44,7 @@ var ofReleases = []mutant{
 		name:    "an extended lock that is not released where it did not come in at first",
 		breaks:  "L2: no release leaves a key",
 		edits:   []edit{{"internal/hold/extend.go", "h.extended, h.claim.Absent = true, 0", "h.extended = true"}},
-		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn"},
+		foundBy: goTest{"./redlock", "TestForgetfulMasterCountsFromTheNextExtensionOn"},
 	},
 	{
 		name:    "an extension that prolongs nothing",
@@ -83,13 +83,13 @@ var ofReleases = []mutant{
 		name:    "an adopted lock that leaves the old token where it did not come in",
 		breaks:  "L2: no release leaves a key",
 		edits:   []edit{{"internal/hold/release.go", "	h.releaseReplaced()\n	return ", "	return "}},
-		foundBy: goTest{"./redlock", "TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn"},
+		foundBy: goTest{"./redlock", "TestReleaseOfAnAdoptedLockRemovesTheOldTokenEverywhere"},
 	},
 	{
 		name:    "an adopted lock that is handed on and leaves the token before it where it did not come in",
 		breaks:  "L2: no release leaves a key",
 		edits:   []edit{{"internal/hold/release.go", "	h.releaseReplaced()\n	end := ", "	end := "}},
-		foundBy: goTest{"./redlock", "TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo"},
+		foundBy: goTest{"./redlock", "TestCloseAndHandOverOfAnAdoptedLockRemoveTheOldToken"},
 	},
 	{
 		name:    "an adoption that has failed and releases the old token",

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-var room = flag.String("room", "", "the room below internal whose mutants TestWhoFindsTheMutantsOfARoom tries, or redlock")
+var room = flag.String("room", "", "the room below internal whose mutants TestFirstFindersOfTheMutantsOfARoom tries, or redlock")
 
-// TestWhoFindsTheMutantsOfARoom is what make mutants runs. For each mutant that edits a room it
+// TestFirstFindersOfTheMutantsOfARoom is what make mutants runs. For each mutant that edits a room it
 // runs the tests of the room, then those of redlock, and prints the first test of each that
 // fails. It judges nothing: it shows what a test is worth before you remove it.
-func TestWhoFindsTheMutantsOfARoom(t *testing.T) {
+func TestFirstFindersOfTheMutantsOfARoom(t *testing.T) {
 	if *room == "" {
 		return // it takes minutes, so it runs only on request
 	}

@@ -151,7 +151,7 @@ func TestSeeds(t *testing.T) {
 // Batched acquisitions, and code of users beside the calls, make several calls of a client go
 // on at one instant, in an order that does not follow from the seed. The same promises hold,
 // but each run keeps its timeline, because it cannot be repeated.
-func TestRunsThatNoSeedTells(t *testing.T) {
+func TestProfilesThatASeedCannotRepeat(t *testing.T) {
 	for _, profile := range []string{guardedFlushes, users} {
 		var jobs []job
 		for _, seed := range seeds(t) {

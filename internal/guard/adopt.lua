@@ -1,8 +1,8 @@
--- Takes a master without a marker into a fleet that is not new. It remembers since it was first seen without one.
--- ARGV[11] for how many ms it must have been known that there is none, and ARGV[12] the same where somebody has seen one; ARGV[13] the
--- longest MaxTTL of the settings before, '' where none was longer; ARGV[14] the name of the client's owner, which is kept as by.
--- Returns {verdict, TIME in us, the marker as in dial.lua}: ADOPTED; or {'PRESENT', TIME} where there is one, and MISSING
--- as dial.lua does, and nothing is written but a sighting; {'SKEW', TIME}, and nothing is written.
+-- Gives a marker to a master that has none, in a fleet that is not new. Its since is when the lack was first seen.
+-- ARGV[11] for how many ms it must have been known that there is none; ARGV[12] the same if a client has seen one;
+-- ARGV[13] the longest MaxTTL of earlier settings, '' if none was longer; ARGV[14] the owner's name, for by.
+-- Returns {verdict, TIME in us, the marker as in dial.lua}: ADOPTED. Or it writes no marker: {'PRESENT', TIME} if there
+-- is one; {'SKEW', TIME}; MISSING as in dial.lua, with a sighting, if the lack is not known for long enough.
 -- include marker.lua
 if skewed then return {'SKEW', now} end
 if redis.call('EXISTS', marker) == 1 then return {'PRESENT', now} end

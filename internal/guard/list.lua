@@ -1,7 +1,7 @@
--- Notes which list of masters is in use here, so that clients with another one can be told. It decides no vote, and no error of
--- it counts.
--- KEYS[1] the list's key; ARGV[1] digest of the client's list; ARGV[2] '1' from who only looks: nothing is written.
--- Returns {the digest that stands there, 64 bytes of it, '' where none does; for how many ms more}.
+-- Notes which list of masters is in use here, so that clients with another list can report it.
+-- It decides no vote, and its errors are ignored.
+-- KEYS[1] the list's key; ARGV[1] digest of the client's list; ARGV[2] '1' from a read-only client: no write.
+-- Returns {the stored digest, cut at 64 bytes, '' if there is none; its PTTL in ms}.
 local said = redis.call('GET', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
 if ARGV[2] == '1' then return {string.sub(said or '', 1, 64), left} end

@@ -1,7 +1,7 @@
--- Tries each command that a lock needs, on a key that is not there, in a form that writes nothing. It is sent twice: by EVAL, which makes
--- EVALSHA find it, and by EVALSHA. ARGV[1] '1': tries the commands; without it EVALSHA itself is all that is tried.
+-- Tries each command that a lock needs, on a key that does not exist, in a form that writes nothing. It is sent by
+-- EVAL, after which EVALSHA finds it, and by EVALSHA. ARGV[1] '1': try the commands; else only EVALSHA is tried.
 -- Returns the name and the error of each command that failed.
--- The key is no key of the script's: a user who may not touch it is told so here, and nothing follows from that.
+-- The key is not in KEYS, so the script also runs without permission for the key. ReadProbe judges such errors.
 if ARGV[1] ~= '1' then return {} end
 local key = 'redquorum:intent:1:redquorum:probe' -- no lock's name begins with redquorum:
 local failed = {}

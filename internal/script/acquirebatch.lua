@@ -1,29 +1,29 @@
--- Does for each of several locks, which have nothing to do with one another, what guarded_acquire.lua does (invariant S3).
--- KEYS locks, then the fences of the first ones, which are fenced, then the lease records of all (strict); ARGV for each
--- lock the first six of guarded.lua's arguments, and then the retention.
--- Returns for each lock the three numbers that guarded_acquire.lua does, with 0 for a fencing token that is the floor; or
--- -1, 0, 0 where it says something else: that stands behind the numbers of all, in the same order.
--- Locks that are free and have no lease record are granted here, as guarded_free.lua does it; another one is left to what
--- is included. Whatever fails fails for its lock alone: others' may have been granted by then.
+-- Does for each of several independent locks what guarded_acquire.lua does for one (invariant S3).
+-- KEYS locks, then the fences of the first ones (those that are fenced), then the lease records of all (strict); ARGV
+-- for each lock the first six arguments of guarded.lua, and after those of all locks the retention.
+-- Returns for each lock the three numbers of guarded_acquire.lua, with 0 for a fencing token that is the proposed one;
+-- or -1, 0, 0 for any other reply: those replies follow the numbers of all locks, in the same order.
+-- Locks that are free and have no lease record are granted here, as in guarded_free.lua; the included script handles
+-- the others. An error affects its lock alone: other locks may have been granted by then.
 local keys, args, call = KEYS, ARGV, redis.call
 local n = (#args - 1) / 6
 local strict, retention = args[5] ~= '', args[#args]
-local fences = #keys - (strict and 2 or 1) * n -- how many
-local micros, now = 0, '' -- the latter as text
+local fences = #keys - (strict and 2 or 1) * n -- their number
+local micros, now = 0, '' -- now: the same as text
 if strict then
   local clock = call('TIME')
   micros = clock[1] * 1000000 + clock[2]
   now = clock[1] .. string.sub('000000', #clock[2] + 1) .. clock[2]
 end
 
--- What is in the way of one, nearly always nothing of all.
+-- One EXISTS for all locks: nearly always nothing is in the way of any.
 local all = {unpack(keys, 1, n)}
 if strict then for i = 1, n do all[n + i] = keys[#keys - n + i] end end
 local nothing = call('EXISTS', unpack(all)) == 0
-local given = fences > 0 and call('MGET', unpack(keys, n + 1, n + fences)) or {} -- false also for what is no string
+local given = fences > 0 and call('MGET', unpack(keys, n + 1, n + fences)) or {} -- false also for a key of another type
 
--- Whether a fence gives the least that the client proposes, which it does nearly always: there is none, or it has given
--- less. Whole numbers of as many digits compare as their texts do; to make numbers of them takes longer.
+-- Reports whether a fence can give the token that the client proposes. Nearly always it can: there is no fence yet, or
+-- it has given less. Whole numbers of equal length compare like their texts, which is faster than to convert them.
 local find = string.find
 local function gives(value, floor, fence)
   if #floor > 16 or #floor == 16 and floor >= '9007199254740991' then return false end -- 2^53 - 1
@@ -31,7 +31,7 @@ local function gives(value, floor, fence)
   return #value == #floor and value < floor and not find(value, '%D')
 end
 
--- When a lease of that many ms ends, as text: Lua itself would write a number for each lock anew, which takes longer.
+-- The score of a writer's lease with this TTL in ms, as text. To format it for each lock anew takes longer.
 local scores = {}
 local function score(ttl)
   scores[ttl] = string.format('%.0f', (micros % 1000 - micros) / 1000 - ttl)
@@ -49,17 +49,17 @@ local function alone(i, a)
 end
 
 local leases = #keys - n
-local met = {} -- a lock may be there twice, for two who want it
+local met = {} -- a lock may be there twice, for two callers
 local numbers, others = {}, {}
 local r, a = 0, 1
 for i = 1, n do
   local lock, token, ttl, floor, least, most = keys[i], args[a], args[a + 1], args[a + 3], args[a + 4], args[a + 5]
   local fence, lease = i <= fences and keys[n + i], strict and keys[leases + i]
-  local other -- than three numbers
+  local other -- a reply that is not three numbers
   if not met[lock] and (nothing or call('EXISTS', lock, lease or lock) == 0)
     and (not strict or least <= now and now <= most and #least == #now and #most == #now)
     and (not fence or gives(given[i], floor, fence)) then
-    -- If one has failed those behind it are not tried.
+    -- After a failed write the next ones are not tried.
     local done
     if fence then
       done = redis.pcall('SET', fence, floor, 'PX', retention)

@@ -1,8 +1,8 @@
--- Prolongs several locks where the token is ours (invariants S4, S6).
--- KEYS locks; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': set those again that are missing.
+-- Extends several locks if the token is ours (invariants S4, S6).
+-- KEYS locks; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': set the missing ones again.
 -- Returns 1 all still held, 2 some were missing and are set again, 3 some missing, 0 any held by another.
--- A TTL is never shortened. What is ours is prolonged in any case; where another holds one, none is set again.
-local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or no string
+-- A TTL is never shortened. Our locks are extended in any case; if another holds one, no missing one is set again.
+local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or not a string
 local missing, taken = {}, false
 for i, key in ipairs(KEYS) do
   if values[i] == ARGV[1] then

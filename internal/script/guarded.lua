@@ -1,18 +1,19 @@
--- What the scripts that grant and prolong have in common where the lock is fenced (WithFencing) or the guard is strict.
--- It stands before each of them. The last seven arguments of all of them are, in this order:
---   token; TTL in ms; one of the script's own;
---   fencing: a number, '' for none: the least token to give, or the one that the lock has;
---   strict: the least and the most that this clock may say in us, '' for none;
+-- The common part of the scripts that grant and extend locks with a fencing token (WithFencing) or in strict. It stands
+-- before each of them. The last seven arguments of all of them are, in this order:
+--   token; TTL in ms; one argument of the script's own;
+--   fencing: a number, '' for none: the least token to give, or the token that the lock has;
+--   strict: the least and the most that this clock may say, in us, '' for none;
 --   retention of the fence and the lease record in ms.
--- Before them stands the last argument of the plain script where that has more, which is so for readers.
--- They reply {code, fencing token, TIME in us (0: not strict), ...}. The codes are those of the plain scripts, and these, with which
--- nothing is written: 5 this clock is off the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
+-- Other arguments come before these: for readers the longest TTL of all clients in ms, for queue.lua its first three.
+-- They reply {code, fencing token, TIME in us (0: not strict), ...}, with the codes of the plain scripts, or with
+-- these, and then nothing is written:
+--   5 this clock differs too much from the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
 local at = #ARGV - 7
 local token, ttl = ARGV[at + 1], tonumber(ARGV[at + 2])
 local fencing, number = ARGV[at + 4] ~= '', tonumber(ARGV[at + 4]) or 0
 local strict, least, most = ARGV[at + 5] ~= '', tonumber(ARGV[at + 5]) or 0, tonumber(ARGV[at + 6]) or 0
 local retention = ARGV[at + 7]
-local micros = 0 -- this clock, in strict: otherwise nobody asks
+local micros = 0 -- this clock, read in strict only
 if strict then
   local clock = redis.call('TIME')
   micros = clock[1] * 1000000 + clock[2]
@@ -23,8 +24,7 @@ local function digits(n) return string.format('%.0f', n) end -- Lua itself would
 
 local function skewed() return strict and (micros < least or micros > most) end
 
--- The names among KEYS of the locks, their fences and their lease records, n of each; those that are not used are not
--- there. from: where the fences begin.
+-- Returns n locks, their fences and their lease records from KEYS. Unused ones are empty. from: where the fences begin.
 local function names(n, from)
   local locks, fences, leases = {}, {}, {}
   for i = 1, n do
@@ -35,15 +35,15 @@ local function names(n, from)
   return locks, fences, leases
 end
 
--- How many locks there are, where KEYS has nothing else.
+-- Returns the number of locks, where KEYS has nothing but locks, fences and lease records.
 local function count() return #KEYS / (1 + (fencing and 1 or 0) + (strict and 1 or 0)) end
 
--- The highest token that a fence has given; nil and an error: it cannot be read, or what is there is none.
-local LAST = 9007199254740991 -- 2^53 - 1: beyond, numbers are not told apart any more
+local LAST = 9007199254740991 -- 2^53 - 1: Lua cannot tell larger whole numbers apart
 local function bad_fence(fence)
   return redis.error_reply('FENCE what is at ' .. fence .. ' is not a number below 2^53 - 1')
 end
 
+-- Returns the highest token that a fence has given, 0 for none; nil and an error if it cannot be read or is no token.
 local function given(fence)
   local value = redis.pcall('GET', fence)
   if not value then return 0 end
@@ -52,8 +52,8 @@ local function given(fence)
   return tonumber(value)
 end
 
--- What the fences of a lock that is prolonged have to store: what there is, or more. Of any lock that is held this is
--- harmless: no token falls by it. Returns that, what there is, and the highest of all; nil and an error.
+-- Returns what the fences of an extended lock have to store (the stored token, or number if that is higher), what they
+-- store now, and the highest of all; or nil and an error. For a held lock this is harmless: no token becomes lower.
 local function kept(fences)
   local values, stored, highest = {}, {}, 0
   for i, fence in ipairs(fences) do
@@ -65,7 +65,7 @@ local function kept(fences)
   return values, stored, highest
 end
 
--- Writes that.
+-- Writes what kept has returned. A fence whose token stays has its expiry renewed.
 local function keep(fences, values, stored)
   for i, fence in ipairs(fences) do
     if values[i] > stored[i] then
@@ -76,11 +76,11 @@ local function keep(fences, values, stored)
   end
 end
 
--- A lease record is a sorted set: tokens by when their leases end, in ms of this clock; negative for a writer's. It
+-- A lease record is a sorted set of tokens, by when their leases end, in ms of this clock; negative for a writer. It
 -- outlives the lock's key, which a jump of the clock deletes even if the clock is set right again.
--- Returns the reply where another's lease is in the way; only a writer's is in that of a reader. from: a token that is
--- replaced, whose lease is not; nil: none is.
-local unleased = {} -- no record at all, which is usual for a lock that is free
+-- Returns the reply if another's lease is in the way; only a writer's lease is in the way of a reader. from is a token
+-- that is being replaced, whose lease does not count; nil: none is.
+local unleased = {} -- lease records that do not exist, as is usual for a free lock
 local function leased(lease, reading, from)
   if redis.call('EXISTS', lease) == 0 then
     unleased[lease] = true
@@ -105,9 +105,9 @@ local function any_leased(leases, reading, from)
   end
 end
 
--- Notes leases, and moves them, never to an earlier time. Those of others go only when they are over by the client's
--- clock as well: this one may be ahead by what the client is ready to wait, and by the skew that is allowed. By how
--- much is not said, but both are in what lies between least and most.
+-- Writes our leases, and never moves one to an earlier time. It removes the leases of others only when they have ended
+-- by the client's clock as well. This clock may be ahead by the client's waiting time and by the allowed skew. The
+-- script does not know them, but most - least covers both.
 local function note(leases, reading, from)
   if not strict then return end
   local over = digits(math.floor(math.min(micros - (most - least), least) / 1000))
@@ -123,8 +123,8 @@ local function note(leases, reading, from)
   end
 end
 
--- Grants all of the locks to a writer, or none: fences, leases, and last the locks, so that an error leaves no lock.
--- from: the token that has to stand where the one lock is, and that is replaced; nil: the locks have to be free.
+-- Grants all locks to a writer, or none. It writes the fences, then the leases, and the locks last, so that an error
+-- leaves no lock. from is the token that the only lock must have, and that is replaced; nil: the locks must be free.
 local function grant(locks, fences, leases, from)
   local held = from and redis.pcall('GET', locks[1])
   if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end

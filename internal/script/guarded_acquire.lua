@@ -1,6 +1,6 @@
--- Sets one lock or several, all of them or none, with a fencing token, or in strict, in one step (invariant S3).
--- KEYS locks, then their fences (fencing), then their lease records (strict); ARGV as in guarded.lua, the third unused.
--- Returns as in guarded.lua: 1 set, 0 where any of the locks is there, whatever its type: then nothing is written.
+-- Sets one or several locks, all or none, in one step (invariant S3), with a fencing token or in strict.
+-- KEYS locks, then their fences (fencing), then their lease records (strict); ARGV as in guarded.lua, 3rd unused.
+-- Returns as in guarded.lua: 1 set, 0 any of the locks exists, whatever its type: then nothing is written.
 if skewed() then return {5, 0, micros} end
 local n = count()
 return grant(names(n, n + 1))

@@ -1,7 +1,7 @@
--- One lock that is free and has no lease record is granted here, which is nearly always: what guarded.lua prepares for
--- all cases costs as much as the grant itself. KEYS, ARGV and what it returns are those of guarded_acquire.lua, to which
--- everything else is left, unchanged. Globals are looked up by name, so each is looked up once. Whole numbers that have as
--- many digits compare as their texts do, without being made numbers.
+-- Grants one lock that is free and has no lease record. That is nearly always the case, and what guarded.lua prepares
+-- for all cases costs as much as the grant itself. KEYS, ARGV and the reply are those of guarded_acquire.lua, which
+-- follows and handles everything else. Globals are looked up by name, so each is looked up once. Whole numbers of equal
+-- length compare like their texts, without a conversion.
 local keys, args, call = KEYS, ARGV, redis.call
 local fenced, leased = args[4] ~= '', args[5] ~= ''
 if #keys == 1 + (fenced and 1 or 0) + (leased and 1 or 0) then
@@ -17,7 +17,7 @@ if #keys == 1 + (fenced and 1 or 0) + (leased and 1 or 0) then
   local floor = args[4]
   if free and fenced then
     free = #floor < 16 or #floor == 16 and floor < '9007199254740991' -- 2^53 - 1
-    local given = redis.pcall('GET', keys[2]) -- nearly always as long as what the client proposes, and less
+    local given = redis.pcall('GET', keys[2]) -- nearly always less than the proposed token, and as long
     if given then free = free and #given == #floor and given < floor and not string.find(given, '%D') end
   end
   if free then

@@ -1,8 +1,7 @@
--- Does what reader_acquire does, which is the function plain, where a reader asks for the writers' token, or in strict.
+-- Does what reader_acquire.lua does (the function plain), for a reader that asks for the writers' token, or in strict.
 -- KEYS[1] lock; KEYS[2] waiting writers; then KEYS the fence (fencing) and the lease record (strict);
--- ARGV the longest TTL of all clients in ms, and then as in guarded.lua, the third as the
--- fourth of reader_acquire.
--- Returns as in guarded.lua, with the codes of reader_acquire. The token is the highest that writers have; it is not raised.
+-- ARGV the longest TTL of all clients in ms, then as in guarded.lua, the third as the fourth of reader_acquire.lua.
+-- Returns as in guarded.lua, with the codes of reader_acquire.lua. The token is the writers' highest; it is not raised.
 if skewed() then return {5, 0, micros} end
 local _, fences, leases = names(1, 3)
 local taken = any_leased(leases, true)

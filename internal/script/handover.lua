@@ -1,18 +1,18 @@
--- What scripts that look into queues share; it is put into them where they say so. See queue.lua.
+-- The common part of the scripts that use queues, which include it. See queue.lua.
 
 local EXPIRY = 30000  -- ms, of a queue
-local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it: its mark counts within them only
+local GRACE = 250000  -- µs that a called client has to take the lock: its mark counts only that long
 
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
 
--- Whether a mark counts: one that is later is from before this clock was set back.
+-- Reports whether a mark counts. One further ahead than GRACE was written before this clock was set back.
 local function stands(score, time) return score < 0 and -score > time and -score <= time + GRACE end
 
--- Tells the first client of a queue that the lock is free, once: 1 another one, 2 this one, 0 nobody was there.
--- Clients that nobody receives for are dropped, not more than 16 at a time. PUBLISH may not be permitted.
+-- Calls the first client of a queue, once: the lock is free. Returns 1 another client, 2 this one, 0 nobody was there.
+-- It drops clients without a subscriber or with a mark that has ended, 16 at most. PUBLISH may not be permitted.
 local function tell_writer(lock, queue, me)
   for _ = 1, 16 do
     local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
@@ -37,9 +37,9 @@ local function tell_writer(lock, queue, me)
   return 0
 end
 
--- Puts the client into a queue, or back to where it was. Returns its score. score is that of before, '' for
--- none, or '+' and for how many µs the client has waited already. Nobody came later than now: a score that says so is
--- from before this clock was set back, and would stand behind all who come for as long as that was.
+-- Puts the client into a queue, or back to its earlier position, and returns its score. score is the earlier one, ''
+-- for none, or '+' and for how many µs the client has waited already. A score later than now is cut to now: it was
+-- written before this clock was set back, and the client would stay behind all newcomers until that time.
 local function take_place(queue, me, score)
   local at, time = tonumber(redis.call('ZSCORE', queue, me) or ''), now()
   local place = at

@@ -1,7 +1,7 @@
--- What scripts that tell who holds a lock share; it is put into them where they say so.
+-- The common part of the scripts that say who holds a lock, which include it.
 
--- The type of a lock's key, its value or '', and its PTTL in ms; the type is none for a missing key. The value of a set of
--- readers (see reader_acquire) is their number; a sorted set that does not expire with its last member is somebody else's.
+-- Returns the type of a lock's key (none if it is missing), its value or '', and its PTTL in ms. The value of a set of
+-- readers (see reader_acquire.lua) is their number. A sorted set that does not expire with its last member is not one.
 local function held(lock)
   local kind, left, value = redis.call('TYPE', lock)['ok'], redis.call('PTTL', lock), ''
   if kind == 'string' then value = redis.call('GETRANGE', lock, 0, 255) end

@@ -1,5 +1,5 @@
 -- Tells who holds one of several locks; changes nothing.
--- KEYS locks: it is about the one that is held longest.
+-- KEYS locks; the reply is about the lock that expires last.
 -- Returns {type, value or '', PTTL in ms, key}, see held.lua.
 
 -- include held.lua

@@ -1,8 +1,8 @@
--- Tells who holds a lock of any sort; changes nothing.
--- KEYS[1] lock; ARGV[1] how many readers are listed at the most.
+-- Tells who holds a lock of any kind; changes nothing.
+-- KEYS[1] lock; ARGV[1] how many readers to list at most.
 -- Returns {type, PTTL in ms, value or '', number of readers, then token and ms left of each reader listed}.
--- The type is none for a missing key. Readers are the members of a sorted set whose score, in ms by this
--- master's clock, is not over; those that last longest come first. Values and tokens are cut at 256 bytes.
+-- The type is none for a missing key. Readers are the members of a sorted set whose score, in ms, is later than this
+-- master's clock; those that expire last come first. Values and tokens are cut at 256 bytes.
 local kind = redis.call('TYPE', KEYS[1])['ok']
 local found = {kind, redis.call('PTTL', KEYS[1]), '', 0}
 if kind == 'string' then

@@ -1,17 +1,16 @@
--- Whose turn it is where readers wait beside writers; it stands behind handover.lua. Readers that wait are a sorted set
--- beside the queue, of clients by the same scores. They are called all at once, so each of them may have a mark. Phases of
--- readers and writers alternate: whoever waits is let in after one phase of the others (phase-fair).
+-- Decides whose turn it is if readers and writers wait; it stands behind handover.lua. Waiting readers are a sorted set
+-- beside the queue, with scores like the queue's. All are called at once, so each of them may have a mark. Phases of
+-- readers and writers alternate: a waiter gets in after one phase of the others (phase-fair).
 
 local function readers_of(queue) return queue .. ':readers' end
 
--- Something else at their name is none.
+-- A key of another type at their name counts as no readers.
 local function readers_wait(queue) return redis.call('TYPE', readers_of(queue))['ok'] == 'zset' end
 
 local function mark(time) return string.format('%.0f', -(time + GRACE)) end
 
--- Tells all readers that wait that they may try: 1 others, 2 this client too, 0 nobody was there. Those that nobody
--- receives for are dropped, and those that were called before and did not come. This client is told as well: several
--- calls of it may wait.
+-- Calls all waiting readers. Returns 1 others, 2 this client too, 0 nobody was there. It drops clients without a
+-- subscriber, and others that were called but did not come. This client is called, too: other calls of it may wait.
 local function tell_readers(lock, queue, me)
   local readers, time, found = readers_of(queue), now(), 0
   local all = redis.call('ZRANGE', readers, 0, -1, 'WITHSCORES')
@@ -20,7 +19,7 @@ local function tell_readers(lock, queue, me)
     if tonumber(all[i + 1]) >= 0 or client == me then
       told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, 'redquorum:r:' .. lock)
       if client == me then told = 1 end
-      if type(told) ~= 'number' then return found end -- may not be permitted
+      if type(told) ~= 'number' then return found end -- PUBLISH may not be permitted
     end
     if told > 0 then
       redis.call('ZADD', readers, mark(time), client)
@@ -32,15 +31,17 @@ local function tell_readers(lock, queue, me)
   return found
 end
 
--- Tells whose turn it is, once, that the lock is free: 1 other clients, 2 this one, 0 nobody was there. after: 'writer'
--- where one has just released the lock: it is the readers' turn; 'reader' where the last of them has: it is a writer's;
--- 'kept': the same, and a writer that waits elsewhere keeps readers out; nil: it is not known who had the lock, and the
--- client comes first that waits longest. reading: it is this client's readers that ask.
+-- Calls the clients whose turn it is, once: the lock is free. Returns 1 others, 2 this one, 0 nobody was there.
+-- after is 'writer' if a writer has just released the lock: it is the readers' turn;
+--   'reader' if the last reader has: it is a writer's turn;
+--   'kept': a writer's turn as well, and a writer that waits elsewhere keeps readers out;
+--   nil if it is not known who had the lock: the client that has waited longest comes first.
+-- reading: the call is for readers of this client.
 local function tell_first(lock, queue, me, after, reading)
-  local writer = not reading and me or '' -- no client's id
+  local writer = not reading and me or '' -- '' is no client's id
   if not readers_wait(queue) then return tell_writer(lock, queue, writer) end
   local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-  local time, since = now(), tonumber(first[2]) -- since when a writer waits; nil: none does
+  local time, since = now(), tonumber(first[2]) -- since when the first writer waits; nil: none does
   if since and stands(since, time) then return first[1] == writer and 2 or 1 end
   local readers = readers_of(queue)
   local called, mine, longest = false, false, math.huge
@@ -55,7 +56,7 @@ local function tell_first(lock, queue, me, after, reading)
     end
   end
   if called then
-    if reading and not mine and not since and after ~= 'kept' then -- it joins them
+    if reading and not mine and not since and after ~= 'kept' then -- it joins the called readers
       redis.call('ZADD', readers, mark(time), me)
       mine = true
     end

@@ -1,24 +1,24 @@
--- The advisory queue of one lock, on the lock's pilot master: whose turn it is to try next. It decides
--- nothing about who holds the lock.
--- KEYS[1] lock; KEYS[2] queue, a sorted set of client ids by the time (in µs, of this master's clock) at which
--- they began to wait. A client to which the lock was handed over has the negative of the time until which it
--- is waited for; that is the first place. Readers that wait have a set of their own (readers_queue.lua). KEYS[3], if it is given: for release the lease record; for take, with
--- guarded.lua before this, the fence (fencing) and then the lease record (strict).
+-- The advisory queue of one lock, on its pilot: whose turn it is to try next. It does not decide who holds the lock.
+-- KEYS[1] lock; KEYS[2] queue, a sorted set of client ids by the time (in µs, of this master's clock) at which they
+-- began to wait. A called client, to which the lock was handed over, has a mark instead: the negative of the time until
+-- which the lock is kept for it. So it is first. Waiting readers have a set of their own (readers_queue.lua).
+-- KEYS[3] optional: for release the lease record; for take behind guarded.lua the fence (fencing), then the lease
+-- record (strict).
 -- ARGV[1] what to do; ARGV[2] id of the client; then
---   release: ARGV[3] token. Deletes the lock where the token is ours, as release.lua does, and hands over.
---     Returns what release.lua does, and 10 more if another client was told, 20 more if this client is next.
---   wait: ARGV[3] score of before, '' for none, or '+' and for how many µs the client has waited already. Keeps the
---     client's place, and hands over if the lock is free.
---   take: ARGV[3] as for wait, or '-' not to wait; ARGV[4] token; ARGV[5] TTL in ms; ARGV[6] '1': only
---     if nobody else is first. Sets the lock, and takes the client out of the queue. Returns OK; else it waits.
---     With KEYS[3] and the arguments of guarded.lua from the fourth on it returns {code, fencing token, TIME} for OK,
---     and where the clocks differ; a lease in the way counts as the lock, of the type lease.
---   leave: takes the client out of the queue, and hands over if the lock is free. Returns as release does, from 0.
+--   release: ARGV[3] token. Deletes the lock if the token is ours, as release.lua does, and hands over. Returns what
+--     release.lua does, plus 10 if another client was called, or 20 if this one is next.
+--   wait: ARGV[3] the client's earlier score, '' for none, or '+' and for how many µs it has waited already. Keeps the
+--     client in the queue, and hands over if the lock is free.
+--   take: ARGV[3] as for wait, or '-' not to wait; ARGV[4] token; ARGV[5] TTL in ms; ARGV[6] '1': only if no other
+--     client is first. Sets the lock, removes the client from the queue, and returns OK. If that fails, the client
+--     waits. With KEYS[3] and the arguments of guarded.lua from the fourth on it returns {code, fencing token, TIME}
+--     instead of OK, and if the clocks differ. A lease in the way counts as a lock of the type lease.
+--   leave: removes the client from the queue, and hands over if the lock is free. Returns 0, or 10 or 20 as above.
 --   look: changes nothing.
--- wait, look, and take that failed, return {1 if the client may take the lock now, score, 1 if it is the first, and of
--- the lock type, value, PTTL, see held.lua}. A lock that is free and kept for another client is of the type called; its PTTL
--- is for how long, if that is known.
--- A queue of another type is left alone, and is an error of wait and leave.
+-- wait, look, and a take that failed, return {1 if the client may take the lock now, score, 1 if no other client is
+-- first, and of the lock type, value, PTTL, see held.lua}. A free lock that is kept for another client has the type
+-- called; its PTTL is for how long, if that is known.
+-- A queue key of another type is never changed. It is an error of wait, leave, look, and of a take that failed.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
 local released = 0
@@ -59,7 +59,7 @@ end
 if ARGV[1] == 'look' then return state(0, '') end
 
 if ARGV[1] == 'release' then
-  local ok, told = pcall(hand_over, 'writer') -- whatever becomes of it, the lock is released
+  local ok, told = pcall(hand_over, 'writer') -- whatever fails here, the lock is released
   return ok and released + 10 * told or released
 end
 
@@ -99,7 +99,7 @@ if ARGV[1] == 'leave' then
 end
 
 if redis.call('EXISTS', lock) == 1 then return state(0, enqueue(ARGV[3])) end
--- Free: a client to which it was handed over keeps that mark, though the message may be lost.
+-- The lock is free. A called client keeps its mark, because the message to it may be lost.
 local score, at = ARGV[3], redis.call('ZSCORE', queue, me)
 if not at or tonumber(at) >= 0 then score = enqueue(score) end
 return state(hand_over() == 2 and 1 or 0, score)

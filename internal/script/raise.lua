@@ -1,8 +1,7 @@
--- Raises the fences of a lock that is being acquired, where they gave less than the token that it has come to.
+-- Raises the fences of a lock that is being acquired, if they gave less than the token that the acquisition needs.
 -- KEYS locks, then their fences; ARGV[1] token of the owner; ARGV[2] what the fences gave; ARGV[3] the fencing token;
--- ARGV[4] retention in ms. Returns 1 raised, 0 where a lock is not ours or a fence has given more since.
--- Being the owner is not enough: an acquisition that is executed twice is the owner again after others have been
--- (verification/fencing).
+-- ARGV[4] retention in ms. Returns 1 raised, 0 if a lock is not ours or a fence has given more since.
+-- To own the lock is not enough: an acquisition that runs twice owns it again after others (verification/fencing).
 local n = #KEYS / 2
 for i = 1, 2 * n do
   local value = redis.pcall('GET', KEYS[i])

@@ -1,6 +1,6 @@
--- Stores the highest fencing token that a reader has met, where a fence has less: who reads or writes next is to meet it too.
--- KEYS fences; ARGV[1] token; ARGV[2] retention in ms. Returns 1 stored, or there was more; 0 what is there is no number.
--- Of any fence this is harmless: it rises, and nobody is given what it rises to.
+-- Stores the highest fencing token that a reader has seen, if a fence has less, so that the next holder sees it.
+-- KEYS fences; ARGV[1] token; ARGV[2] retention in ms. Returns 1 each fence has as much at least, 0 one is no number.
+-- This is harmless for any fence: it only rises, and no client is given the token to which it rises.
 for _, fence in ipairs(KEYS) do
   local value = redis.pcall('GET', fence)
   if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then return value end

@@ -1,8 +1,8 @@
--- Prolongs a reader's hold (invariants S4, S6).
--- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': enter where it is missing; ARGV[4] the
+-- Extends a reader's hold (invariants S4, S6).
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': enter the reader again if it is missing; ARGV[4] the
 -- longest TTL of all clients in ms.
 -- Returns 1 still held, 2 was missing and is entered again, 3 missing, 0 held by another.
--- Writers that wait do not matter here. No reader's expiry is ever shortened, but to the longest TTL from now.
+-- Waiting writers do not matter here. A reader's expiry is never shortened, except to the longest TTL from now.
 
 -- include readers.lua
 
@@ -15,7 +15,7 @@ if kind == 'zset' then
   local mine = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0) or 0
   missing = mine < now
   ends = math.max(ends, mine)
-  if missing then -- are these readers at all? See reader_acquire.
+  if missing then -- is it a set of readers? See reader_acquire.lua.
     local last = tonumber(redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) or 0
     local left = redis.call('PTTL', KEYS[1])
     if left < 0 or math.abs(last - now - left) > 1000 then return 0 end

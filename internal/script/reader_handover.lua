@@ -1,8 +1,8 @@
--- Does what reader_release.lua does, which is the function plain before it, and hands the lock over if it is free then: the
--- last reader wakes who waits. See phases.lua.
+-- Removes a reader as reader_release.lua does (the function plain), and hands the lock over if it is free then: the
+-- last reader wakes the next waiters. See phases.lua.
 -- KEYS[1] lock; ARGV[1] token; ARGV[2] the longest TTL of all clients in ms; ARGV[3] id of the client.
--- Returns what reader_release.lua does; or, where this master has a queue of a lock that is free now, {that, 1, 1 other
--- clients were told or 2 this one is next or 0 nobody was there}.
+-- Returns what reader_release.lua does; or, if the lock is free now and has a queue on this master, {that, 1, n}: n is
+-- 1 other clients were called, 2 this one is next, 0 nobody was there.
 local released = plain(KEYS, ARGV)
 if redis.call('TYPE', KEYS[1])['ok'] ~= 'none' then return released end
 local queue = 'redquorum:q:1:{' .. KEYS[1] .. '}'
@@ -14,5 +14,5 @@ if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly 
 -- include intents.lua
 
 local after = writers_wait('redquorum:intent:1:' .. KEYS[1]) and 'kept' or 'reader'
-local ok, told = pcall(tell_first, KEYS[1], queue, ARGV[3], after) -- whatever becomes of it, the lock is released
+local ok, told = pcall(tell_first, KEYS[1], queue, ARGV[3], after) -- whatever fails here, the lock is released
 return ok and {released, 1, told} or released

@@ -1,7 +1,7 @@
--- Takes a reader out (invariant S4).
+-- Removes a reader (invariant S4).
 -- KEYS[1] lock; ARGV[1] token; ARGV[2] the longest TTL of all clients in ms.
--- Returns 1 taken out, 0 held by another, 3 missing or expired.
--- The set expires with the last of those that stay; an empty one is gone at once.
+-- Returns 1 removed, 0 held by another, 3 missing or expired.
+-- The set expires with the last reader that stays; Redis deletes an empty set at once.
 
 -- include readers.lua
 

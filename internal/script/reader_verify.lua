@@ -1,4 +1,4 @@
--- Looks whether a reader's token is still in; changes nothing.
+-- Checks whether a reader still holds the lock; changes nothing.
 -- KEYS[1] lock; ARGV[1] token. Returns 1 held, 0 held by another, 3 missing or expired.
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return 3 end

@@ -1,8 +1,8 @@
--- What scripts that write readers share; it is put into them where they say so. See reader_acquire.lua.
+-- The common part of the scripts that write readers, which include it. See reader_acquire.lua.
 
--- Has a set of readers expire with the last of them. One whose time ends after most, the longest TTL from now, was entered
--- before this clock was set back. It cannot be alive for longer than that, so its time is cut to it; to pass it over would
--- let a writer in beside it.
+-- Lets a set of readers expire with the last of them. A reader that expires after most, the longest TTL from now, was
+-- entered before this clock was set back. It may be alive, but not for longer, so its time is cut to most. To ignore it
+-- would let a writer in beside it.
 local function expire_with_last(readers, most)
   most = math.floor(most)
   while true do

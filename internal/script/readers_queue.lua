@@ -1,13 +1,12 @@
--- What readers of a lock ask at its pilot master; beside queue.lua, which is for writers. It decides nothing about who holds
--- the lock.
--- KEYS[1] lock; KEYS[2] queue, of writers; KEYS[3] waiting writers, as in reader_acquire.lua; ARGV[1] what to do; ARGV[2] id
--- of the client; then
---   wait: ARGV[3] score, as in queue.lua. Keeps the client's place among the readers that wait, and hands over if the lock
---     is free. Returns what wait of queue.lua does. The client may try where it is called, and where readers are in
---     and no writer waits. Where one does that is said instead of the lock: of the type intent, and without an expiry.
---   leave: takes the client out, and hands over if the lock is free. Returns 1.
---   admit: a writer has given up: tells the readers that wait, if the lock is free or readers have it, and no writer
---     keeps them out. Returns 1.
+-- The operations of readers at a lock's pilot; queue.lua is for writers. They do not decide who holds the lock.
+-- KEYS[1] lock; KEYS[2] queue, of writers; KEYS[3] waiting writers, as in reader_acquire.lua; ARGV[1] what to do;
+-- ARGV[2] id of the client; then
+--   wait: ARGV[3] score, as in queue.lua. Keeps the client among the waiting readers, and hands over if the lock is
+--     free. Returns what wait of queue.lua does. The client may try if it is called, or if readers hold the lock and no
+--     writer waits. If a waiting writer keeps it out, the reply has the type intent, without expiry.
+--   leave: removes the client, and hands over if the lock is free. Returns 1.
+--   admit: a writer has given up. Hands over if the lock is free; calls the waiting readers if readers hold the lock
+--     and no other writer keeps them out. Returns 1.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
 -- include handover.lua
@@ -34,7 +33,7 @@ end
 
 local score, at = ARGV[3], tonumber(redis.call('ZSCORE', readers, me) or '')
 local called = at and stands(at, now()) and (kind == 'none' or kind == 'zset')
-if not called then score = take_place(readers, me, score) end -- one that is called keeps that mark
+if not called then score = take_place(readers, me, score) end -- a called client keeps its mark
 local go = called
 if kind == 'none' then
   go = tell_first(lock, queue, me, kept and 'kept' or nil, true) == 2

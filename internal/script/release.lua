@@ -1,6 +1,6 @@
--- Deletes the lock where the token is ours (invariant S4).
+-- Deletes the lock if the token is ours (invariant S4).
 -- KEYS[1] lock; ARGV[1] token. Returns 1 deleted, 0 held by another, 3 missing.
--- A key of another type makes GET fail with WRONGTYPE: it is another's. Any other error says nothing about the holder.
+-- GET fails with WRONGTYPE for a key of another type: another holds it. Its other errors say nothing about the holder.
 local held = redis.pcall('GET', KEYS[1])
 if held == ARGV[1] then
   redis.call('DEL', KEYS[1])

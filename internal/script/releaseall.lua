@@ -1,6 +1,6 @@
--- Deletes those of several locks where the token is ours (invariant S4).
--- KEYS locks; ARGV[1] token. Returns 1 all deleted, 0 any held by another, 3 otherwise some missing.
-local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or no string
+-- Deletes those of several locks that have our token (invariant S4).
+-- KEYS locks; ARGV[1] token. Returns 1 all deleted, 0 any held by another, 3 otherwise: some are missing.
+local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or not a string
 local ours, missing, taken = {}, {}, false
 for i, key in ipairs(KEYS) do
   if values[i] == ARGV[1] then

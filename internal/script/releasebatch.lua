@@ -1,9 +1,9 @@
--- Does for each of several locks, which have nothing to do with one another, what release.lua does (invariant S4); and
--- what queue.lua does to release them for the first ones, so many as there are queues.
+-- Does for each of several independent locks what release.lua does for one (invariant S4). For the first locks, as many
+-- as there are queues, it does what the release of queue.lua does.
 -- KEYS locks, then the queues of the first ones; ARGV tokens of the locks, then the id of the client.
--- Returns for each lock what release.lua does, or queue.lua.
+-- Returns for each lock what release.lua does, or the release of queue.lua.
 local n = #ARGV - 1
-local values = redis.call('MGET', unpack(KEYS, 1, n)) -- false for a key that is missing or no string
+local values = redis.call('MGET', unpack(KEYS, 1, n)) -- false for a key that is missing or not a string
 local codes, ours, queues = {}, {}, {unpack(KEYS, n + 1)}
 for i = 1, n do
   if values[i] == ARGV[i] then
@@ -18,7 +18,7 @@ if #ours > 0 then redis.call('DEL', unpack(ours)) end
 if #queues == 0 then return codes end
 local names = {unpack(queues)}
 for i, queue in ipairs(queues) do names[#queues + i] = queue .. ':readers' end
-local waiting = redis.pcall('EXISTS', unpack(names)) -- what fails from here on must not hide what was released
+local waiting = redis.pcall('EXISTS', unpack(names)) -- an error from here on must not hide what was released
 if type(waiting) ~= 'number' or waiting == 0 then return codes end -- nearly always
 
 -- include handover.lua

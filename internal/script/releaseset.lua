@@ -1,9 +1,9 @@
--- Does what releaseall.lua does, which is the function plain before it, and hands the locks over. See queue.lua.
--- KEYS locks; ARGV[1] token; ARGV[2] id of the client. Returns what releaseall.lua does; or, where this master has
--- queues of locks that are free now, {that, number of the lock, counted from 1, 1 another client was told or 2 this
--- one is next or 0 nobody was there, and so on}.
+-- Releases locks as releaseall.lua does (the function plain), and hands them over. See queue.lua.
+-- KEYS locks; ARGV[1] token; ARGV[2] id of the client. Returns what releaseall.lua does; or, if locks that are free now
+-- have queues on this master, {that, number of such a lock, counted from 1, n, and so on}: n is 1 another client was
+-- called, 2 this one is next, 0 nobody was there.
 local released = plain(KEYS, ARGV)
-local queues = {} -- and then those of readers
+local queues = {} -- first of writers, then of readers
 for i, key in ipairs(KEYS) do
   queues[i] = 'redquorum:q:1:{' .. key .. '}'
   queues[#KEYS + i] = queues[i] .. ':readers'
@@ -16,7 +16,7 @@ if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly 
 local reply = {released}
 for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 0 and redis.call('EXISTS', queues[i], queues[#KEYS + i]) > 0 then
-    local ok, told = pcall(tell_first, key, queues[i], ARGV[2], 'writer') -- whatever becomes of it, the locks are released
+    local ok, told = pcall(tell_first, key, queues[i], ARGV[2], 'writer') -- whatever fails, the locks are released
     if ok then
       reply[#reply + 1] = i
       reply[#reply + 1] = told

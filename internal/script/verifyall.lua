@@ -1,6 +1,6 @@
--- Looks whether the token is still ours in several locks; changes nothing.
--- KEYS locks; ARGV[1] token. Returns 1 all held, 0 any held by another, 3 otherwise some missing.
-local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or no string
+-- Checks whether the token is still ours in several locks; changes nothing.
+-- KEYS locks; ARGV[1] token. Returns 1 all held, 0 any held by another, 3 otherwise: some are missing.
+local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missing or not a string
 local missing = {}
 for i, key in ipairs(KEYS) do
   if not values[i] then

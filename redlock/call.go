@@ -25,7 +25,7 @@ func (c *Client) newCall(l *Lock) *call {
 	if t == nil {
 		t = &call{}
 	}
-	t.l, t.trace = l, l.told
+	t.l, t.trace = l, l.traceCtx
 	t.Begin(&l.handle, l.keepsReadersOut)
 	return t
 }

@@ -17,9 +17,9 @@ type Lock struct { // of 568 bytes: for a larger one the allocator would take 64
 	opts   lockOptions
 	handle hold.Handle // on own, on the hold of a later attempt, or on the hold of another Lock (WithReentrancy)
 	own    hold.Hold   // for the first attempt; here to save an allocation
-	// told is the context that the trace made: first for the call that acquires, then, once the
+	// traceCtx is the context that the trace made: first for the call that acquires, then, once the
 	// lock is held, for the hold. nil: none. It does not change while the lock is held.
-	told context.Context
+	traceCtx context.Context
 
 	keepsReadersOut bool // while it waits, as a writer
 }
@@ -160,8 +160,8 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", l.Key(), n, tokens.Max)
 	}
 	began := c.stopwatch()
-	l.told = c.traceBegin(ctx, wire.OpAdopt, l, nil, true)
-	call := l.told
+	l.traceCtx = c.traceBegin(ctx, wire.OpAdopt, l, nil, true)
+	call := l.traceCtx
 	var err error
 	adopted := l
 	if failed := l.handle.Adopt(ctx, token); failed != nil {

@@ -12,7 +12,7 @@ import (
 type owner Lock
 
 // Context implements hold.Owner. It is nil if there is nothing to report to.
-func (o *owner) Context() context.Context { return o.told }
+func (o *owner) Context() context.Context { return o.traceCtx }
 
 // Answered implements hold.Owner.
 func (o *owner) Answered(ctx context.Context, a *wire.Ask) {

@@ -75,7 +75,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := t.Context()
-			told := func() {
+			reportAll := func() {
 				began := c.stopwatch()
 				call := c.traceBegin(ctx, wire.OpLock, l, nil, false)
 				for i := range r.Answers() {
@@ -84,7 +84,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 					r.Unlock()
 				}
 				c.traceNodes(call, r, l)
-				l.told = call
+				l.traceCtx = call
 				l.traceHeld()
 				c.traceAttempt(call, l, 2, nil)
 				c.traceWait(call, wire.OpLock, l.Key(), l, 1, sinceStart(began), nil)
@@ -93,8 +93,8 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				l.traceReleased(&hold.End{}, nil)
 				l.traceUnlock(ctx, now, &hold.Release{OK: 3, Need: 2}, nil)
 			}
-			wantAllocations(t, 0, told)
-			if tell := l.traceRenewal(&hold.Renewed{Ask: r, Count: 1}); (tell != nil) != (test.errors > 0) {
+			wantAllocations(t, 0, reportAll)
+			if report := l.traceRenewal(&hold.Renewed{Ask: r, Count: 1}); (report != nil) != (test.errors > 0) {
 				t.Error("a renewal is queued where nobody listens, or is not where somebody does")
 			}
 			var public *QuorumError

@@ -115,10 +115,10 @@ func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration
 // traceHeld reports that a hold begins. The other events of the hold come after that, except those
 // that the calls of its holder report themselves.
 func (l *Lock) traceHeld() {
-	call := l.told
-	l.told = nil // a hold does not keep what belongs to the call
+	call := l.traceCtx
+	l.traceCtx = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.told = t.Held(orBackground(call), l)
+		l.traceCtx = t.Held(orBackground(call), l)
 	}
 }
 
@@ -136,7 +136,7 @@ func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
 		HandedOver: end.HandedOver,
 		Lost:       lost,
 		At:         end.At.Wall(),
-		Context:    orBackground(l.told),
+		Context:    orBackground(l.traceCtx),
 	})
 }
 
@@ -187,8 +187,8 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 		Remaining: r.Remaining, Err: err, At: at,
 	}
 	return func() {
-		info.Context = orBackground(l.told)
-		l.c.tellNodes(info.Context, nodes)
+		info.Context = orBackground(l.traceCtx)
+		l.c.reportNodes(info.Context, nodes)
 		if err != nil {
 			l.c.group.Deliverer.Line(at, level, "renewal failed", "key", l.Key(), "error", err)
 		}
@@ -201,13 +201,13 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		h := l.handle.Hold()
-		var told context.Context
-		if h.HeldIsTold() { // otherwise Held is still making it
-			told = h.Owner().(*owner).told
+		var holdCtx context.Context
+		if h.HeldReturned() { // otherwise Held is still making it
+			holdCtx = h.Owner().(*owner).traceCtx
 		}
 		t.Unlock(UnlockInfo{
 			Lock: l, Key: l.Key(), Token: l.Token(), Held: l.handle.Since(began), OK: r.OK, Need: r.Need,
-			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(told),
+			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(holdCtx),
 		})
 	}
 }
@@ -222,7 +222,7 @@ func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 		infos = &[]NodeInfo{}
 	}
 	*infos = c.nodes(time.Now(), r, l, *infos)
-	c.tellNodes(orBackground(ctx), *infos)
+	c.reportNodes(orBackground(ctx), *infos)
 	clear(*infos)
 	*infos = (*infos)[:0]
 	c.nodeInfos.Put(infos)
@@ -243,7 +243,7 @@ func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []N
 	return infos
 }
 
-func (c *Client) tellNodes(ctx context.Context, infos []NodeInfo) {
+func (c *Client) reportNodes(ctx context.Context, infos []NodeInfo) {
 	for i := range infos {
 		infos[i].Context = ctx
 		c.opts.trace.Node(infos[i])

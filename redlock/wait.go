@@ -62,7 +62,7 @@ func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool
 		defer stop()
 		ctx = waiting
 	}
-	l.told = c.traceBegin(ctx, wire.OpLock, l, oneOf, once)
+	l.traceCtx = c.traceBegin(ctx, wire.OpLock, l, oneOf, once)
 	start := time.Now()
 	call, want := c.newCall(l), l.want(tries)
 	if oneOf != nil {

@@ -166,7 +166,7 @@ func (a *attempt) settle(
 	}
 	h.life.agreed = uint8(res.Tally.OK)
 	if settled = h.manager.renewer.add(h); settled {
-		h.tellHeld()
+		h.reportHeld()
 	}
 	return nil, settled
 }

@@ -124,23 +124,23 @@ func (c *client) commands() (n int) {
 
 // An owner notes what is reported to it.
 type owner struct {
-	mu   sync.Mutex
-	told []string
+	mu      sync.Mutex
+	reports []string
 }
 
 func (o *owner) note(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.told = append(o.told, fmt.Sprintf(format, args...))
+	o.reports = append(o.reports, fmt.Sprintf(format, args...))
 }
 
-// wasTold checks which reports came, in which order. Answered is not noted.
-func (o *owner) wasTold(t *testing.T, want ...string) {
+// wantReports checks which reports came, in which order. Answered is not noted.
+func (o *owner) wantReports(t *testing.T, want ...string) {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !slices.Equal(o.told, want) {
-		t.Errorf("the owner was told %q, want %q", o.told, want)
+	if !slices.Equal(o.reports, want) {
+		t.Errorf("the owner was told %q, want %q", o.reports, want)
 	}
 }
 

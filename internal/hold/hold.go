@@ -78,7 +78,7 @@ type Owner interface {
 	Held()
 	// Renewed is called for each decided renewal. It returns the function with which the
 	// deliverer reports the renewal; nil: nobody listens.
-	Renewed(r *Renewed) (tell func())
+	Renewed(r *Renewed) (report func())
 	// Cause returns the error with which contexts end.
 	Cause(l *Loss) error
 	// Released is called once, when the hold has ended: by the deliverer if the hold was lost,

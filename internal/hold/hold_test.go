@@ -39,7 +39,7 @@ func TestTheLastHandleReleases(t *testing.T) {
 		if _, why := other.Join(inner, true); why != hold.Over {
 			t.Errorf("a hold that is over was joined: refusal %d", why)
 		}
-		own.wasTold(t, "held", "released")
+		own.wantReports(t, "held", "released")
 	})
 }
 

@@ -10,14 +10,14 @@ import (
 
 // A life says whether a hold is held, and until when. The hold's mutex guards it.
 type life struct {
-	state    state
-	telling  bool          // Owner.Held has not returned: reports wait in later
-	agreed   uint8         // masters that had agreed when the attempt was decided
-	start    drift.Instant // validity runs from here
-	validity time.Duration // TTL less the clock drift
-	ttl      time.Duration // of the question that began at start; the claim's may be longer
-	loss     *Loss         // when state is lost
-	later    []func()      // see telling
+	state       state
+	heldPending bool          // Owner.Held has not returned: reports wait in later
+	agreed      uint8         // masters that had agreed when the attempt was decided
+	start       drift.Instant // validity runs from here
+	validity    time.Duration // TTL less the clock drift
+	ttl         time.Duration // of the question that began at start; the claim's may be longer
+	loss        *Loss         // when state is lost
+	later       []func()      // see heldPending
 }
 
 type state uint8
@@ -135,18 +135,18 @@ func (h *Hold) lose(now drift.Instant, l *Loss) {
 	} else {
 		h.manager.renewer.remove(h)
 	}
-	h.tellLost(End{Loss: l, At: now, Renewals: h.renewal.count})
+	h.reportLost(End{Loss: l, At: now, Renewals: h.renewal.count})
 }
 
-// tellLost reports an end by a loss. The caller must hold h.mu.
-func (h *Hold) tellLost(end End) {
-	h.tell(h.manager.cfg.Deliverer.Always, func() { h.owner.Released(end) })
+// reportLost reports an end by a loss. The caller must hold h.mu.
+func (h *Hold) reportLost(end End) {
+	h.report(h.manager.cfg.Deliverer.Always, func() { h.owner.Released(end) })
 }
 
-// tell queues a report about the hold, or keeps it until Owner.Held has returned. The caller
+// report queues a report about the hold, or keeps it until Owner.Held has returned. The caller
 // must hold h.mu.
-func (h *Hold) tell(queue func(func()), f func()) {
-	if h.life.telling {
+func (h *Hold) report(queue func(func()), f func()) {
+	if h.life.heldPending {
 		h.life.later = append(h.life.later, f)
 		return
 	}
@@ -156,7 +156,7 @@ func (h *Hold) tell(queue func(func()), f func()) {
 // released reports an end that the holder has asked for: at once, or after Owner.Held.
 func (h *Hold) released(end End) {
 	h.mu.Lock()
-	if h.life.telling {
+	if h.life.heldPending {
 		h.life.later = append(h.life.later, func() { h.owner.Released(end) })
 		h.mu.Unlock()
 		return
@@ -165,14 +165,14 @@ func (h *Hold) released(end End) {
 	h.owner.Released(end)
 }
 
-// tellHeld reports a hold that begins, and then what has happened to it meanwhile. It does so
+// reportHeld reports a hold that begins, and then what has happened to it meanwhile. It does so
 // itself, so that the deliverer does not have to wait.
-func (h *Hold) tellHeld() {
+func (h *Hold) reportHeld() {
 	h.owner.Held()
 	for {
 		h.mu.Lock()
 		later := h.life.later
-		h.life.later, h.life.telling = nil, len(later) > 0
+		h.life.later, h.life.heldPending = nil, len(later) > 0
 		h.mu.Unlock()
 		if len(later) == 0 {
 			return
@@ -183,9 +183,9 @@ func (h *Hold) tellHeld() {
 	}
 }
 
-// HeldIsTold reports whether Owner.Held has returned.
-func (h *Hold) HeldIsTold() bool {
+// HeldReturned reports whether Owner.Held has returned.
+func (h *Hold) HeldReturned() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.life.telling
+	return !h.life.heldPending
 }

@@ -33,7 +33,7 @@ func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
 	if p != nil && p.Loss != nil {
 		end.Loss = p.Loss
 		h.mu.Lock()
-		h.tellLost(end)
+		h.reportLost(end)
 		h.mu.Unlock()
 		return r, p
 	}

@@ -168,12 +168,12 @@ func (k *renewer) renewed(ask *wire.Ask) {
 	}
 	h.planRenewal(now, instant)
 	due := h.nextEvent(now, instant)
-	told := Renewed{
+	renewed := Renewed{
 		Ask: ask, At: instant, Count: h.renewal.count, Remaining: h.life.remaining(instant),
 		FirstFailure: h.renewal.failed == 1, Problem: p,
 	}
-	if tell := h.owner.Renewed(&told); tell != nil {
-		h.tell(h.manager.cfg.Deliverer.Put, tell)
+	if report := h.owner.Renewed(&renewed); report != nil {
+		h.report(h.manager.cfg.Deliverer.Put, report)
 	}
 	h.mu.Unlock()
 	k.schedule(h, due)

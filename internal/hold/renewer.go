@@ -91,7 +91,7 @@ func (k *renewer) add(h *Hold) bool {
 		return false
 	}
 	h.acquired, h.life.validity, h.life.ttl = h.life.start, validity, h.claim.TTL
-	h.life.state, h.life.telling = held, true
+	h.life.state, h.life.heldPending = held, true
 	h.planRenewal(now, instant)
 	due := h.nextEvent(now, instant)
 	k.holds.add(event{due, h})

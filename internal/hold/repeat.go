@@ -31,7 +31,7 @@ func (a *attempt) pauseAfter(ctx context.Context, f *quorum.Failure, elapsed tim
 func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time.Duration) bool {
 	named, most := make(map[string]int), 0
 	silent := quorum.All(f.Total) &^ f.Agreed
-	told := func(master int, h *quorum.Held) {
+	addAnswer := func(master int, h *quorum.Held) {
 		if h == nil || h.Type == "" {
 			return
 		}
@@ -47,14 +47,14 @@ func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time
 		most = max(most, named[holder])
 	}
 	for _, p := range f.Parts {
-		told(p.Master, p.Held)
+		addAnswer(p.Master, p.Held)
 	}
 	if len(named) > 1 && most < f.Need && most+silent.Len() >= f.Need {
 		ask := a.hold.manager.cfg.Wire.Holders(&a.hold.claim, quorum.All(f.Total)&^silent)
 		defer ask.Done()
 		_ = ask.Wait(ctx, min(a.patience(), leastWait+2*elapsed))
 		for i, h := range ask.Held() {
-			told(i, h)
+			addAnswer(i, h)
 		}
 	}
 	return most+silent.Len() >= f.Need

@@ -24,8 +24,8 @@ var ofListeners = []mutant{
 		name:   "a trace that hears of a hold before it is one",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.tellHeld()\n	}\n", "	h.tellHeld()\n	settled = h.manager.renewer.add(h)\n"},
-			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
+			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.reportHeld()\n	}\n", "	h.reportHeld()\n	settled = h.manager.renewer.add(h)\n"},
+			{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"},
 			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
@@ -34,8 +34,8 @@ var ofListeners = []mutant{
 		name:   "a lock that Trace.Held gives back, and that goes on",
 		breaks: "S1: what a trace has released is not brought back",
 		edits: []edit{
-			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.tellHeld()\n	}\n", "	h.tellHeld()\n	settled = h.manager.renewer.add(h)\n"},
-			{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"},
+			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.reportHeld()\n	}\n", "	h.reportHeld()\n	settled = h.manager.renewer.add(h)\n"},
+			{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"},
 			{"internal/hold/renewer.go", "h.life.state != trying || ", ""},
 		},
 		foundBy: simulation{"users", history.Undone, 40},
@@ -76,7 +76,7 @@ var ofListeners = []mutant{
 	{
 		name:    "an end that is told before the beginning",
 		breaks:  "a trace hears of each hold's beginning and then of its end",
-		edits:   []edit{{"internal/hold/renewer.go", "h.life.state, h.life.telling = held, true", "h.life.state, h.life.telling = held, false"}},
+		edits:   []edit{{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"}},
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
 	},
 	{
@@ -133,7 +133,7 @@ var ofListeners = []mutant{
 	{
 		name:    "a renewal that the renewer tells itself",
 		breaks:  "S7: the renewer waits for nobody",
-		edits:   []edit{{"internal/hold/renew.go", "h.tell(h.manager.cfg.Deliverer.Put, tell)", "h.tell(func(f func()) { f() }, tell)"}},
+		edits:   []edit{{"internal/hold/renew.go", "h.report(h.manager.cfg.Deliverer.Put, report)", "h.report(func(f func()) { f() }, report)"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{

@@ -63,7 +63,7 @@ func (s *sim) setFence(f uint64, key string, masters ...int) {
 func (s *sim) wantNoLocks() {
 	s.T.Helper()
 	synctest.Wait()
-	for _, key := range s.leftovers() {
+	for _, key := range s.dataKeys() {
 		if !strings.HasPrefix(key, "redquorum:fence:1:") {
 			s.T.Errorf("key left behind: %q", key)
 		}

@@ -131,10 +131,10 @@ func TestNothingIsSetOnTheNextConnectionToAMasterThatRefuses(t *testing.T) {
 				for _, m := range s.All[:n] {
 					m.Refuse(refused)
 				}
-				line := &slowLine{s: s, addr: s.All[0].Addr(), late: 60 * time.Millisecond}
-				c := s.openAt(s.URLs(), redlock.WithPool(pool.WithDialer(line.dial)))
+				link := &slowLink{s: s, addr: s.All[0].Addr(), late: 60 * time.Millisecond}
+				c := s.openAt(s.URLs(), redlock.WithPool(pool.WithDialer(link.dial)))
 				time.Sleep(time.Second)
-				line.cut(10 * time.Millisecond)
+				link.cut(10 * time.Millisecond)
 				for range 100 {
 					if l, err := c.TryLock(t.Context(), "key"); err == nil {
 						unlock(t, l)

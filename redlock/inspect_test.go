@@ -98,7 +98,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				c := s.open()
 				test.prepare(t, s)
-				before := s.leftovers()
+				before := s.dataKeys()
 				in := inspect(t, c, key)
 				if in.Verdict != test.verdict || in.String() != test.text {
 					t.Errorf("%v: %s\nwant %v: %s", in.Verdict, in, test.verdict, test.text)
@@ -106,7 +106,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 				if len(in.Masters) != 5 || in.Key != key || in.Need != 3 {
 					t.Errorf("%+v", in)
 				}
-				if after := s.leftovers(); strings.Join(before, " ") != strings.Join(after, " ") {
+				if after := s.dataKeys(); strings.Join(before, " ") != strings.Join(after, " ") {
 					t.Errorf("keys were %q and are %q", before, after)
 				}
 			})

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// fullTrace has every function. Each appends name to told, and adds name to the context if it has
+// fullTrace has every function. Each appends name to events, and adds name to the context if it has
 // one.
-func fullTrace(told *[]string, name string) *Trace {
+func fullTrace(events *[]string, name string) *Trace {
 	t := &Trace{}
 	v := reflect.ValueOf(t).Elem()
 	for i := range v.NumField() {
 		field := v.Field(i)
 		what := name + " " + v.Type().Field(i).Name
 		field.Set(reflect.MakeFunc(field.Type(), func(args []reflect.Value) []reflect.Value {
-			*told = append(*told, what)
+			*events = append(*events, what)
 			if field.Type().NumOut() == 0 {
 				return nil
 			}
@@ -31,8 +31,8 @@ type joined struct{}
 
 // The test finds a function of Trace that JoinTraces forgets.
 func TestJoinedTracesAreAllToldEverything(t *testing.T) {
-	var told []string
-	v := reflect.ValueOf(JoinTraces(nil, fullTrace(&told, "a"), &Trace{}, fullTrace(&told, "b"))).Elem()
+	var events []string
+	v := reflect.ValueOf(JoinTraces(nil, fullTrace(&events, "a"), &Trace{}, fullTrace(&events, "b"))).Elem()
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
 		if v.Field(i).IsNil() {
@@ -48,10 +48,10 @@ func TestJoinedTracesAreAllToldEverything(t *testing.T) {
 			}
 			args = append(args, reflect.Zero(kind))
 		}
-		told = nil
+		events = nil
 		out := v.Field(i).Call(args)
-		if len(told) != 2 || told[0] != "a "+name || told[1] != "b "+name {
-			t.Errorf("%s told %q", name, told)
+		if len(events) != 2 || events[0] != "a "+name || events[1] != "b "+name {
+			t.Errorf("%s told %q", name, events)
 		}
 		if len(out) == 1 {
 			if made := out[0].Interface().(context.Context).Value(joined{}); made != "ab" {
@@ -71,14 +71,14 @@ func TestJoinedTracesCostNothingWhereNobodyListens(t *testing.T) {
 }
 
 func TestAJoinedContextIsKeptWhenTheLastMakesNone(t *testing.T) {
-	var told []string
+	var events []string
 	none := &Trace{Held: func(ctx context.Context, _ *Lock) context.Context {
 		if ctx.Value(joined{}) != "a" {
 			t.Error("it did not get what the one before it made")
 		}
 		return nil
 	}}
-	if made := JoinTraces(fullTrace(&told, "a"), none).Held(t.Context(), nil); made.Value(joined{}) != "a" {
+	if made := JoinTraces(fullTrace(&events, "a"), none).Held(t.Context(), nil); made.Value(joined{}) != "a" {
 		t.Error("lost")
 	}
 }

@@ -176,7 +176,7 @@ func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 			_, err := k.try(c, ctx, ab)
 			wantExactly(t, err, want...)
 			synctest.Wait()
-			if left := s.leftovers(); len(left) != 0 {
+			if left := s.dataKeys(); len(left) != 0 {
 				t.Errorf("left on those that answered: %q", left)
 			}
 			s.Thaw(0, 1, 2)

@@ -13,8 +13,8 @@ import (
 // Markers do not distinguish lists of the same length. The client logs it once, and all vote.
 func TestAnotherMasterListOfTheSameLengthIsLoggedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		urls func(all []string) []string
-		told int
+		urls   func(all []string) []string
+		logged int
 	}{
 		"the same":       {func(all []string) []string { return all[:3] }, 0},
 		"in other order": {func(all []string) []string { return []string{all[2], all[0], all[1]} }, 0},
@@ -38,8 +38,8 @@ func TestAnotherMasterListOfTheSameLengthIsLoggedOnce(t *testing.T) {
 				}
 				_ = second.Close()
 				synctest.Wait()
-				if n := strings.Count(log.String(), "a client with another list of masters"); n != test.told {
-					t.Errorf("told %d times, want %d:\n%s", n, test.told, log.String())
+				if n := strings.Count(log.String(), "a client with another list of masters"); n != test.logged {
+					t.Errorf("told %d times, want %d:\n%s", n, test.logged, log.String())
 				}
 			})
 		})

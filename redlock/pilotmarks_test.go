@@ -13,9 +13,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A slowLine is one client's connection to the masters: the answers of one master come late, and it
+// A slowLink is one client's connection to the masters: the answers of one master come late, and it
 // may be cut off.
-type slowLine struct {
+type slowLink struct {
 	s    *sim
 	addr string        // of the slow master
 	late time.Duration // how late its answers are
@@ -28,7 +28,7 @@ type slowLine struct {
 	cutting sync.WaitGroup
 }
 
-func (l *slowLine) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (l *slowLink) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if addr != l.addr {
 		return l.s.dial(ctx, network, addr)
 	}
@@ -46,7 +46,7 @@ func (l *slowLine) dial(ctx context.Context, network, addr string) (net.Conn, er
 }
 
 // cut ends all connections to the slow master, and refuses new ones for d.
-func (l *slowLine) cut(d time.Duration) {
+func (l *slowLink) cut(d time.Duration) {
 	l.mu.Lock()
 	l.off = true
 	for _, c := range l.conns {
@@ -62,12 +62,12 @@ func (l *slowLine) cut(d time.Duration) {
 
 type lateConn struct {
 	net.Conn
-	line *slowLine
+	link *slowLink
 }
 
 // Write looks for the request of a waiter.
 func (c *lateConn) Write(p []byte) (int, error) {
-	l := c.line
+	l := c.link
 	l.mu.Lock()
 	if l.cuts > 0 && bytes.Contains(p, []byte("\r\nwait\r\n")) {
 		l.cuts--
@@ -82,7 +82,7 @@ func (c *lateConn) Write(p []byte) (int, error) {
 
 func (c *lateConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	time.Sleep(c.line.late)
+	time.Sleep(c.link.late)
 	return n, err
 }
 
@@ -104,8 +104,8 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
-		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}
-		patient := s.open(redlock.WithPool(pool.WithDialer(line.dial)))
+		link := &slowLink{s: s, addr: s.All[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}
+		patient := s.open(redlock.WithPool(pool.WithDialer(link.dial)))
 		time.Sleep(time.Second)
 		held := mustLock(t, s.open(), "key", fair)
 		first := s.queue(patient, "key", fair)
@@ -136,13 +136,13 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 				}
 			})
 		}
-		line.mu.Lock()
-		line.cuts = 8
-		line.mu.Unlock()
+		link.mu.Lock()
+		link.cuts = 8
+		link.mu.Unlock()
 		time.Sleep(5 * time.Second)
-		line.cutting.Wait()
-		if line.cuts != 0 {
-			t.Errorf("%d cuts are left", line.cuts)
+		link.cutting.Wait()
+		if link.cuts != 0 {
+			t.Errorf("%d cuts are left", link.cuts)
 		}
 		unlock(t, held)
 		select {
@@ -172,14 +172,14 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 func TestUnreachableWaiterKeepsItsPositionInTheQueue(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
-		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr()}
+		link := &slowLink{s: s, addr: s.All[s.pilotOf("key")].Addr()}
 		held := mustLock(t, s.open(), "key", fair)
-		first := s.queue(s.open(redlock.WithPool(pool.WithDialer(line.dial))), "key", fair)
+		first := s.queue(s.open(redlock.WithPool(pool.WithDialer(link.dial))), "key", fair)
 		time.Sleep(time.Second)
 		second, third := s.queue(s.open(), "key", fair), s.queue(s.open(), "key", fair)
 		time.Sleep(time.Second)
 		var cut sync.WaitGroup
-		cut.Go(func() { line.cut(time.Second) })
+		cut.Go(func() { link.cut(time.Second) })
 		settle()
 		unlock(t, held)
 		if first.has() || !second.has() {

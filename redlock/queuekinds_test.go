@@ -21,8 +21,8 @@ func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 	})
 }
 
-// sortsOfHolders hold "a" and "b".
-var sortsOfHolders = map[string]func(s *sim, c *redlock.Client) []*redlock.Lock{
+// kindsOfHolders hold "a" and "b".
+var kindsOfHolders = map[string]func(s *sim, c *redlock.Client) []*redlock.Lock{
 	"set": func(s *sim, c *redlock.Client) []*redlock.Lock {
 		return []*redlock.Lock{s.must(c.LockAll(s.T.Context(), ab))}
 	},
@@ -46,7 +46,7 @@ func onEachLevel(t *testing.T, test func(t *testing.T, s *sim)) {
 
 func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 	t.Parallel()
-	for holder, hold := range sortsOfHolders {
+	for holder, hold := range kindsOfHolders {
 		for _, k := range kinds {
 			t.Run(k.name+" waits for "+holder, func(t *testing.T) {
 				onEachLevel(t, func(t *testing.T, s *sim) {
@@ -71,7 +71,7 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
-				held := sortsOfHolders["set"](s, s.open())
+				held := kindsOfHolders["set"](s, s.open())
 				q, next := k.waits(s, s.open()), k.waits(s, s.open())
 				time.Sleep(time.Second)
 				within(t, soon, func() {
@@ -93,7 +93,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.T = t
-				held := sortsOfHolders["set"](s, s.open())
+				held := kindsOfHolders["set"](s, s.open())
 				closing, out := s.open(), s.open()
 				closed := []*queuer{k.waits(s, closing), k.waits(s, closing)}
 				within(t, soon, func() {

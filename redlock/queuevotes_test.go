@@ -49,7 +49,7 @@ func TestGrantOfAPilotThatMayNotVoteDoesNotCount(t *testing.T) {
 func TestASetThatMeetsALeaseWaits(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		s.opts = append(s.opts, redlock.WithStrict(), redlock.WithTTL(time.Minute))
-		held := sortsOfHolders["set"](s, s.open())
+		held := kindsOfHolders["set"](s, s.open())
 		q := all.waits(s, s.open())
 		time.Sleep(time.Second)
 		s.do("DEL", "a", "b")

@@ -231,8 +231,8 @@ func (s *sim) holders(key, value string) (n int) {
 	return n
 }
 
-// leftovers returns every key of every master except the markers.
-func (s *sim) leftovers() (keys []string) {
+// dataKeys returns every key of every master except the markers.
+func (s *sim) dataKeys() (keys []string) {
 	for _, m := range s.All {
 		keys = append(keys, m.Keys()...)
 	}
@@ -242,7 +242,7 @@ func (s *sim) leftovers() (keys []string) {
 func (s *sim) wantClean() {
 	s.T.Helper()
 	synctest.Wait()
-	if keys := s.leftovers(); len(keys) != 0 {
+	if keys := s.dataKeys(); len(keys) != 0 {
 		s.T.Errorf("keys left behind: %q", keys)
 	}
 }

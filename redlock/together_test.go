@@ -202,8 +202,8 @@ var handOvers = map[string]struct {
 }{
 	"one to one":   {holdA, one},
 	"one to a set": {holdA, all},
-	"set to one":   {sortsOfHolders["set"], one},
-	"set to set":   {sortsOfHolders["set"], all},
+	"set to one":   {kindsOfHolders["set"], one},
+	"set to set":   {kindsOfHolders["set"], all},
 }
 
 func holdA(s *sim, c *redlock.Client) []*redlock.Lock {

@@ -25,10 +25,10 @@ type (
 
 // A listener writes down the events of a trace, and whether each has the right context.
 type listener struct {
-	mu    sync.Mutex
-	told  []string
-	begun int // calls
-	holds int
+	mu     sync.Mutex
+	events []string
+	begun  int // calls
+	holds  int
 }
 
 func (n *listener) note(ctx context.Context, format string, args ...any) {
@@ -43,7 +43,7 @@ func (n *listener) note(ctx context.Context, format string, args ...any) {
 			text += fmt.Sprintf(" %s %v", mark.name, v)
 		}
 	}
-	n.told = append(n.told, text)
+	n.events = append(n.events, text)
 }
 
 // take returns the events so far, and forgets them.
@@ -51,9 +51,9 @@ func (n *listener) take() []string {
 	synctest.Wait()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	told := n.told
-	n.told = nil
-	return told
+	events := n.events
+	n.events = nil
+	return events
 }
 
 func kindOf(err error) string {
@@ -120,23 +120,23 @@ func endOf(i *redlock.ReleasedInfo) string {
 	}
 }
 
-func wantTold(t *testing.T, n *listener, want ...string) {
+func wantEvents(t *testing.T, n *listener, want ...string) {
 	t.Helper()
-	wantToldBeside(t, n, "", want...)
+	wantEventsBeside(t, n, "", want...)
 }
 
-// wantToldBeside is wantTold for a case in which another goroutine reports one event meanwhile.
+// wantEventsBeside is wantEvents for a case in which another goroutine reports one event meanwhile.
 // That event may come anywhere.
-func wantToldBeside(t *testing.T, n *listener, other string, want ...string) {
+func wantEventsBeside(t *testing.T, n *listener, other string, want ...string) {
 	t.Helper()
-	told := n.take()
-	if i := slices.Index(told, other); i >= 0 {
-		told = slices.Delete(told, i, i+1)
+	events := n.take()
+	if i := slices.Index(events, other); i >= 0 {
+		events = slices.Delete(events, i, i+1)
 	} else if other != "" {
 		t.Errorf("not told: %s", other)
 	}
-	if !slices.Equal(told, want) {
-		t.Errorf("told:\n\t%s\nwant:\n\t%s", strings.Join(told, "\n\t"), strings.Join(want, "\n\t"))
+	if !slices.Equal(events, want) {
+		t.Errorf("told:\n\t%s\nwant:\n\t%s", strings.Join(events, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestATraceIsToldTheLifeOfALockInOrder(t *testing.T) {
 		caller := context.WithValue(t.Context(), callerMark{}, "me")
 
 		l := s.must(c.Lock(caller, "key"))
-		wantTold(t, n,
+		wantEvents(t, n,
 			"begin lock key[] once=false caller me",
 			"held key token=true caller me call 1",
 			"attempt 1 ok quorum=true token=true caller me call 1",
@@ -158,20 +158,20 @@ func TestATraceIsToldTheLifeOfALockInOrder(t *testing.T) {
 		}
 		_ = l.Verify(caller)
 		time.Sleep(4 * time.Second)
-		wantTold(t, n, "extend ok caller me", "verify ok caller me", "renewal 1 ok left=true hold 1")
+		wantEvents(t, n, "extend ok caller me", "verify ok caller me", "renewal 1 ok left=true hold 1")
 
 		if _, err := c.TryLock(t.Context(), "key"); err == nil {
 			t.Fatal("locked twice")
 		}
-		wantTold(t, n, "begin lock key[] once=true", "attempt 1 taken quorum=false token=true call 2", "wait lock key attempts=1 taken lock=false call 2")
+		wantEvents(t, n, "begin lock key[] once=true", "attempt 1 taken quorum=false token=true call 2", "wait lock key attempts=1 taken lock=false call 2")
 
 		if err := l.Unlock(caller); err != nil {
 			t.Fatal(err)
 		}
-		wantTold(t, n, "released unlocked held=4s renewals=1 lost=false hold 1", "unlock ok asked=true quorum=true of hold 1 caller me")
+		wantEvents(t, n, "released unlocked held=4s renewals=1 lost=false hold 1", "unlock ok asked=true quorum=true of hold 1 caller me")
 
 		_ = l.Unlock(t.Context())
-		wantTold(t, n, "unlock not held asked=false quorum=true of hold 1")
+		wantEvents(t, n, "unlock not held asked=false quorum=true of hold 1")
 	})
 }
 
@@ -210,15 +210,15 @@ func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 				n.take()
 				test.end(t, s, c, l)
 				_ = c.Close()
-				told := slices.DeleteFunc(n.take(), func(s string) bool { return strings.HasPrefix(s, "renewal") })
+				events := slices.DeleteFunc(n.take(), func(s string) bool { return strings.HasPrefix(s, "renewal") })
 				// The call reports its own events, and the deliverer reports a loss.
-				i := slices.IndexFunc(told, func(s string) bool { return strings.HasPrefix(s, "unlock lost") })
+				i := slices.IndexFunc(events, func(s string) bool { return strings.HasPrefix(s, "unlock lost") })
 				if i >= 0 {
-					line := told[i]
-					told = append(slices.Delete(told, i, i+1), line)
+					line := events[i]
+					events = append(slices.Delete(events, i, i+1), line)
 				}
-				if !slices.Equal(told, test.want) {
-					t.Errorf("told %q, want %q", told, test.want)
+				if !slices.Equal(events, test.want) {
+					t.Errorf("told %q, want %q", events, test.want)
 				}
 			})
 		})
@@ -238,7 +238,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 		}
 		_, err = c.Adopt(t.Context(), "other", token)
 		wantExactly(t, err, redlock.ErrNotHeld)
-		wantTold(t, n,
+		wantEvents(t, n,
 			"begin adopt key[] once=true", "held key token=true call 1", "wait adopt key attempts=1 ok lock=true call 1",
 			"begin adopt other[] once=true", "wait adopt other attempts=1 not held lock=false call 2")
 	})
@@ -339,7 +339,7 @@ func TestAHoldEndsWhenItsLastHandleFails(t *testing.T) {
 		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
 		synctest.Wait() // until Unlock has reported
 		s.Thaw(0, 1)
-		wantToldBeside(t, n, "unlock ok asked=false quorum=true of hold 1",
+		wantEventsBeside(t, n, "unlock ok asked=false quorum=true of hold 1",
 			"extend no quorum",
 			"released unlocked held=0s renewals=0 lost=false hold 1",
 			"begin lock key[] once=false", "wait lock key attempts=0 no quorum lock=false call 2")
@@ -384,7 +384,7 @@ func TestTraceEventsOfACallAndAHoldHaveTheSameKey(t *testing.T) {
 					}
 					unlock(t, l)
 				}
-				held := sortsOfHolders["set"](s, s.open())
+				held := kindsOfHolders["set"](s, s.open())
 				_, err := k.try(c, t.Context(), ab)
 				wantExactly(t, err, redlock.ErrTaken)
 				_, err = k.lock(c, t.Context(), ab, redlock.WithTries(3))

@@ -56,17 +56,17 @@ func TestTheLastOfSharedHandlesUnlocksUnderAnyOfTheirContexts(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		for _, way := range endingContexts() {
-			for _, whose := range []string{"its own", "the other's"} {
+			for _, contextOf := range []string{"its own", "the other's"} {
 				outer := mustLock(t, c, "key")
 				inner := again(t, c, outer, redlock.WithReentrancy())
 				of := outer
-				if whose == "its own" {
+				if contextOf == "its own" {
 					of = inner
 				}
 				ctx, cancel := way(of)
 				unlock(t, outer)
 				if err := inner.Unlock(ctx); err != nil {
-					t.Errorf("%s: %v", whose, err)
+					t.Errorf("%s: %v", contextOf, err)
 				}
 				cancel()
 			}

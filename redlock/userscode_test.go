@@ -292,11 +292,11 @@ func TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				var mu sync.Mutex
-				var told []string
+				var events []string
 				note := func(format string, args ...any) {
 					mu.Lock()
 					defer mu.Unlock()
-					told = append(told, fmt.Sprintf(format, args...))
+					events = append(events, fmt.Sprintf(format, args...))
 				}
 				var c *redlock.Client
 				c = s.open(redlock.WithTTL(2*time.Second), redlock.WithTrace(&redlock.Trace{
@@ -323,8 +323,8 @@ func TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt(t *testing.T) {
 					t.Fatal(err)
 				}
 				mu.Lock()
-				if !slices.Equal(told, test.want) {
-					t.Errorf("when Lock returned, told %q, want %q", told, test.want)
+				if !slices.Equal(events, test.want) {
+					t.Errorf("when Lock returned, told %q, want %q", events, test.want)
 				}
 				mu.Unlock()
 				if l.Context().Err() == nil || l.Remaining() != 0 {
@@ -397,9 +397,9 @@ func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
 	for what, at := range map[string]int{"a vote": 1, "the last vote": 5, "the second round of a fencing token": 6} {
 		t.Run(what, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				told := 0
+				calls := 0
 				c := s.open(redlock.WithTrace(&redlock.Trace{Node: func(redlock.NodeInfo) {
-					if told++; told == at {
+					if calls++; calls == at {
 						panic(errWork)
 					}
 				}}))
@@ -420,17 +420,17 @@ func TestAnAttemptWhoseTracePanicsIsRolledBack(t *testing.T) {
 func TestAReentrantCallWhoseTracePanicsLeavesNoHandle(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		armed := ""
-		tell := func(where string) {
+		panicIfArmed := func(where string) {
 			if where == armed {
 				armed = ""
 				panic(errWork)
 			}
 		}
 		c := s.open(redlock.WithTrace(&redlock.Trace{
-			Begin:  func(ctx context.Context, _ redlock.BeginInfo) context.Context { tell("Begin"); return ctx },
-			Node:   func(redlock.NodeInfo) { tell("Node") },
-			Extend: func(redlock.ExtendInfo) { tell("Extend") },
-			Wait:   func(redlock.WaitInfo) { tell("Wait") },
+			Begin:  func(ctx context.Context, _ redlock.BeginInfo) context.Context { panicIfArmed("Begin"); return ctx },
+			Node:   func(redlock.NodeInfo) { panicIfArmed("Node") },
+			Extend: func(redlock.ExtendInfo) { panicIfArmed("Extend") },
+			Wait:   func(redlock.WaitInfo) { panicIfArmed("Wait") },
 		}))
 		for _, where := range []string{"Begin", "Node", "Extend", "Wait"} {
 			recovered(t, func() {

@@ -102,8 +102,8 @@ func TestOptionsOverruleConfigs(t *testing.T) {
 }
 
 func TestCloseTellsTheConfigsOnce(t *testing.T) {
-	m, told := miniredis.RunT(t), 0
-	p, err := NewFromConfigs([]Config{{Addr: m.Addr(), OnClose: func() { told++ }}, {Addr: "127.0.0.1:1"}})
+	m, closes := miniredis.RunT(t), 0
+	p, err := NewFromConfigs([]Config{{Addr: m.Addr(), OnClose: func() { closes++ }}, {Addr: "127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestCloseTellsTheConfigsOnce(t *testing.T) {
 	for range 2 {
 		_ = p.Close()
 	}
-	if told != 1 {
-		t.Errorf("told %d times, want once", told)
+	if closes != 1 {
+		t.Errorf("told %d times, want once", closes)
 	}
 }

@@ -23,7 +23,7 @@ type Use struct {
 // Names of uses.
 const (
 	Locks     = "locks"
-	Told      = "telling who holds a lock"
+	Holders   = "telling who holds a lock"
 	Several   = "locks of several keys"
 	Readers   = "read-write locks"
 	Fencing   = "fencing tokens and the strict guard"
@@ -38,7 +38,7 @@ func Uses() []Use {
 	return []Use{
 		{Name: Locks, Vital: true, Commands: commands(
 			script.Commands(script.Release, script.Extend, script.Verify), "set", "eval", "evalsha")},
-		{Name: Told, Commands: script.Commands(script.Holder, script.HolderAmong, script.Inspect)},
+		{Name: Holders, Commands: script.Commands(script.Holder, script.HolderAmong, script.Inspect)},
 		{Name: Several, Commands: script.Commands(
 			script.AcquireAll, script.ExtendAll, script.VerifyAll, script.ReleaseAll)},
 		{

@@ -78,15 +78,15 @@ func TestDecidedIsCalledOnce(t *testing.T) {
 	for _, each := range []string{"yyy", "---"} {
 		inFleet(t, 3, func(t *testing.T, f *fleet) {
 			f.answers(each)
-			var told decisions
+			var decided decisions
 			p := f.begun(ballot.Rules{})
-			p.Decided = &told
+			p.Decided = &decided
 			p.ask()
 			p.Expire()
-			if len(told.ballots) != 1 || told.ballots[0] != &p.Round {
-				t.Errorf("%s: told of %v", each, told.ballots)
+			if len(decided.ballots) != 1 || decided.ballots[0] != &p.Round {
+				t.Errorf("%s: told of %v", each, decided.ballots)
 			}
-			if q := told.ballots[0].Question(); q != ballot.Question(p) {
+			if q := decided.ballots[0].Question(); q != ballot.Question(p) {
 				t.Errorf("of %v", q)
 			}
 			f.thawAll()

@@ -36,15 +36,15 @@ type Deliverer struct {
 }
 
 type entry struct {
-	tell   func()
+	call   func()
 	always bool
 }
 
 // Put queues a function. If too many wait already, it is dropped and counted.
-func (d *Deliverer) Put(tell func()) { d.put(entry{tell, false}) }
+func (d *Deliverer) Put(call func()) { d.put(entry{call, false}) }
 
 // Always is Put for entries that must not be dropped, because they are rare or others rely on them.
-func (d *Deliverer) Always(tell func()) { d.put(entry{tell, true}) }
+func (d *Deliverer) Always(call func()) { d.put(entry{call, true}) }
 
 func (d *Deliverer) put(e entry) {
 	if d == nil {
@@ -56,7 +56,7 @@ func (d *Deliverer) put(e entry) {
 		d.dropped++
 		if !d.dropping && !d.closed {
 			d.dropping = true
-			d.add(entry{d.tellDropping, true})
+			d.add(entry{d.logDropping, true})
 		}
 		return
 	}
@@ -95,11 +95,11 @@ func (d *Deliverer) add(e entry) {
 // run calls what is queued, and ends when nothing is left.
 func (d *Deliverer) run() {
 	for {
-		tell := d.take()
-		if tell == nil {
+		call := d.take()
+		if call == nil {
 			return
 		}
-		tell()
+		call()
 	}
 }
 
@@ -123,7 +123,7 @@ func (d *Deliverer) take() func() {
 	if e.always {
 		d.always--
 	}
-	return e.tell
+	return e.call
 }
 
 // Dropped is how many entries were dropped so far.

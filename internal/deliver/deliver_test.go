@@ -47,38 +47,38 @@ func inBubble(t *testing.T, test func(t *testing.T, d *Deliverer, h *handler)) {
 
 func TestEntriesAreCalledInTheOrderInWhichTheyWereQueued(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, _ *handler) {
-		var told []int
+		var called []int
 		for i := range 3 * most { // the queue grows and moves meanwhile
-			tell := func() { told = append(told, i) }
+			call := func() { called = append(called, i) }
 			if i%2 == 0 {
-				d.Always(tell)
+				d.Always(call)
 			} else {
-				d.Put(tell)
+				d.Put(call)
 			}
 			if i%1000 == 0 {
 				synctest.Wait()
 			}
 		}
 		synctest.Wait()
-		if len(told) != 3*most || !slices.IsSorted(told) || d.Dropped() != 0 {
-			t.Errorf("%d told, in order: %v; %d dropped", len(told), slices.IsSorted(told), d.Dropped())
+		if len(called) != 3*most || !slices.IsSorted(called) || d.Dropped() != 0 {
+			t.Errorf("%d told, in order: %v; %d dropped", len(called), slices.IsSorted(called), d.Dropped())
 		}
 	})
 }
 
 func TestPutDropsAndCountsWhenFullAndAlwaysDoesNot(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, h *handler) {
-		release, told, losses := make(chan struct{}), 0, 0
+		release, called, losses := make(chan struct{}), 0, 0
 		d.Put(func() { <-release })
 		synctest.Wait() // that one is not waiting any more
 		for range most + 10 {
-			d.Put(func() { told++ })
+			d.Put(func() { called++ })
 			d.Always(func() { losses++ })
 		}
 		close(release)
 		synctest.Wait()
-		if told != most || losses != most+10 || d.Dropped() != 10 {
-			t.Errorf("%d told and %d losses, %d dropped", told, losses, d.Dropped())
+		if called != most || losses != most+10 || d.Dropped() != 10 {
+			t.Errorf("%d told and %d losses, %d dropped", called, losses, d.Dropped())
 		}
 		if len(h.records) != 1 || h.records[0].Level != slog.LevelWarn {
 			t.Errorf("%d lines say so, want one: %v", len(h.records), h.records)
@@ -118,28 +118,28 @@ func TestALineIsMadeWhenItHappensAndTheHandlerIsAskedLater(t *testing.T) {
 
 func TestCloseCallsQueuedEntriesAndDoesNotWaitForABlockedOne(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *Deliverer, _ *handler) {
-		told := 0
-		d.Put(func() { time.Sleep(closeWait / 2); told++ })
-		d.Put(func() { told++ })
+		called := 0
+		d.Put(func() { time.Sleep(closeWait / 2); called++ })
+		d.Put(func() { called++ })
 		d.Close()
-		if told != 2 || d.Dropped() != 0 {
-			t.Errorf("%d told before Close returned, %d dropped", told, d.Dropped())
+		if called != 2 || d.Dropped() != 0 {
+			t.Errorf("%d told before Close returned, %d dropped", called, d.Dropped())
 		}
 	})
 	inBubble(t, func(t *testing.T, d *Deliverer, _ *handler) {
-		release, told := make(chan struct{}), 0
+		release, called := make(chan struct{}), 0
 		d.Put(func() { <-release })
-		d.Put(func() { told++ })
+		d.Put(func() { called++ })
 		began := time.Now()
 		d.Close()
 		if took := time.Since(began); took != closeWait {
 			t.Errorf("Close took %v", took)
 		}
-		d.Always(func() { told++ })
+		d.Always(func() { called++ })
 		close(release)
 		synctest.Wait()
-		if told != 0 || d.Dropped() != 2 {
-			t.Errorf("%d told after Close, %d dropped", told, d.Dropped())
+		if called != 0 || d.Dropped() != 2 {
+			t.Errorf("%d told after Close, %d dropped", called, d.Dropped())
 		}
 	})
 }

@@ -58,8 +58,8 @@ func (l logger) handle(r slog.Record) {
 	}
 }
 
-// tellDropping logs that entries are dropped. It is queued once, when that begins.
-func (d *Deliverer) tellDropping() {
+// logDropping logs that entries are dropped. It is queued once, when that begins.
+func (d *Deliverer) logDropping() {
 	d.Line(time.Now(), slog.LevelWarn,
 		"log lines and trace events are dropped: a log handler or a trace is slow or blocks", "dropped", d.Dropped())
 }

@@ -86,9 +86,9 @@ func SameCheck(before, now []byte) bool {
 
 // replidOf is the master_replid that INFO gives for a master. ok is false for anything else.
 func replidOf(info []byte) (replid []byte, ok bool) {
-	_, rest, told := bytes.Cut(info, []byte("\nmaster_replid:"))
+	_, rest, found := bytes.Cut(info, []byte("\nmaster_replid:"))
 	replid, _, ended := bytes.Cut(rest, []byte("\r\n"))
-	return replid, told && ended && bytes.Contains(info, []byte("\nrole:master\r\n"))
+	return replid, found && ended && bytes.Contains(info, []byte("\nrole:master\r\n"))
 }
 
 // notPermitted reports whether a user may not run a command, or the server has none of that name.

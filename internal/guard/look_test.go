@@ -42,8 +42,8 @@ func (m *master) keys() map[string]string {
 	return found
 }
 
-// whoLooks is a client that only looks, and gets the reply at once.
-func (m *master) whoLooks(c Config, ahead time.Duration) Marker {
+// lookOnly is a client that only looks, and gets the reply at once.
+func (m *master) lookOnly(c Config, ahead time.Duration) Marker {
 	m.t.Helper()
 	return m.script(Dial, c.LookArgs(Target{Run: m.run, Sent: m.time().Add(ahead), Wait: time.Second}))
 }
@@ -76,7 +76,7 @@ func TestALookAnswersWhatTheDialScriptWouldWriteAndWritesNothing(t *testing.T) {
 		look := func(c Config, ahead time.Duration, of string) {
 			t.Helper()
 			before := m.keys()
-			looked := m.whoLooks(c, ahead)
+			looked := m.lookOnly(c, ahead)
 			if after := m.keys(); !maps.Equal(before, after) {
 				t.Errorf("%v, %s: before the look %q, after it %q", c.Level, of, before, after)
 			}
@@ -114,7 +114,7 @@ func TestALookAnswersWhatTheDialScriptWouldWriteAndWritesNothing(t *testing.T) {
 			}
 		}
 		m.do("DEL", Key, Sighting)
-		looked := m.whoLooks(config(Standard), 0) // which notes that
+		looked := m.lookOnly(config(Standard), 0) // which notes that
 		wantVerdict(t, looked, Missing)
 		m.holds(nil)
 		noted := m.keys()

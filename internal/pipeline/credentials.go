@@ -29,7 +29,7 @@ func (d *dialer) login(ctx context.Context) login {
 	case <-ctx.Done():
 		return login{err: fmt.Errorf("%w: an earlier call of the callback has not returned", ErrTimeout)}
 	}
-	told := make(chan login, 1)
+	result := make(chan login, 1)
 	go func() {
 		l := login{err: errors.New("the callback ended its goroutine")} // runtime.Goexit
 		defer func() {
@@ -37,28 +37,28 @@ func (d *dialer) login(ctx context.Context) login {
 				l = login{err: fmt.Errorf("the callback panicked: %s", Excerpt(fmt.Sprint(what)))}
 			}
 			<-d.asking
-			told <- l
+			result <- l
 		}()
 		l.username, l.password, l.err = d.cfg.Credentials(ctx)
 	}()
 	select {
-	case l := <-told:
+	case l := <-result:
 		return l
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(credentialsGrace)
 	defer grace.Stop()
 	select {
-	case l := <-told:
+	case l := <-result:
 		return l
 	case <-grace.C:
 		return login{err: fmt.Errorf("%w: the callback ignores that its context has ended", ErrTimeout)}
 	}
 }
 
-// loginTold is login for the supervisor. While the callback runs, the cause why the master is not
-// up says that the dial waits for credentials.
-func (p *Pipeline) loginTold(ctx context.Context) login {
+// loginReported is login for the supervisor. While the callback runs, the cause why the master
+// is not up says that the dial waits for credentials.
+func (p *Pipeline) loginReported(ctx context.Context) login {
 	if p.cfg.Credentials == nil {
 		return p.dialer.login(ctx)
 	}
@@ -81,7 +81,7 @@ func (p *Pipeline) explains(cause error) {
 	p.cause = cause
 	redialing := p.state == connecting
 	p.mu.Unlock()
-	p.tellDown(cause, redialing)
+	p.notifyDown(cause, redialing)
 }
 
 // A waitingError says that a dial waits for the credentials callback. It wraps the cause before.

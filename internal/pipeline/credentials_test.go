@@ -46,14 +46,14 @@ func TestAMasterIsNotReportedDownDuringADial(t *testing.T) {
 		cfg := g.config()
 		cfg.Credentials = v.ask
 		p := open(t, cfg)
-		told := &lastCause{}
-		p.Watch(told)
+		watcher := &lastCause{}
+		p.Watch(watcher)
 		mustSay(t, p, "still connecting")
 		for _, first := range []bool{true, false} {
 			g.next <- nil
 			mustSay(t, p, "waiting for credentials")
-			if err := p.Stats().Err; errors.Is(err, ErrConnecting) != first || *told.cause.Load() != err { //nolint:errorlint // the very same
-				t.Errorf("first dial %t: cause %v; the watcher was told %v", first, err, *told.cause.Load())
+			if err := p.Stats().Err; errors.Is(err, ErrConnecting) != first || *watcher.cause.Load() != err { //nolint:errorlint // the very same
+				t.Errorf("first dial %t: cause %v; the watcher was told %v", first, err, *watcher.cause.Load())
 			}
 			v.answer <- nil
 			mustAnswer(t, p, "OK", "GET", "x")

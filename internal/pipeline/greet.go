@@ -28,7 +28,7 @@ func (id identity) isNone() bool { return id.clientID == 0 && id.runID == "" }
 // a proxy, it is the new connection's own.
 func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
 	var id identity
-	w, rc, err := p.dialer.connect(ctx, p.loginTold, func(h *handshake) (err error) {
+	w, rc, err := p.dialer.connect(ctx, p.loginReported, func(h *handshake) (err error) {
 		id, err = p.greet(h, previous)
 		return err
 	})

@@ -235,7 +235,7 @@ type handshakeHook struct {
 func (g *handshakeHook) HandshakeCalls() []*Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.told = append(g.told, "greet")
+	g.events = append(g.events, "greet")
 	g.calls = []*Call{newWaiter(g.t, "INFO", "one").call, newWaiter(g.t, "INFO", "two").call}
 	return g.calls
 }

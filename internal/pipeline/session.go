@@ -75,9 +75,9 @@ func (s *session) isFailed() bool {
 	}
 }
 
-// run serves until the connection fails, and returns why it failed. leftover has the calls
+// run serves until the connection fails, and returns why it failed. unfinished has the calls
 // that were in flight, in order.
-func (s *session) run() (leftover []*Call, err error) {
+func (s *session) run() (unfinished []*Call, err error) {
 	s.wg.Add(2)
 	go s.write()
 	go s.read()

@@ -39,7 +39,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			return
 		}
 		begun := time.Now()
-		leftover, err := s.run()
+		unfinished, err := s.run()
 		// A server that ends the connection after the handshake, or after one answer, must not be
 		// dialled in a loop. So only a connection that has lasted resets the failures. It may
 		// have been idle: servers close idle connections.
@@ -51,7 +51,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		default:
 			failures++
 		}
-		p.lost(err, leftover, failures)
+		p.lost(err, unfinished, failures)
 	}
 }
 
@@ -134,7 +134,7 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 // are kept. The next dial starts at once, and new calls wait for its outcome. They do not wait
 // if the master had stalled: a master that accepts connections and never answers would hold
 // them all up. After failures in a row they do not wait either, because a pause comes first.
-func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
+func (p *Pipeline) lost(err error, unfinished []*Call, failures int) {
 	next := connecting
 	if failures > 0 || errors.Is(err, ErrStalled) {
 		next = down
@@ -142,7 +142,7 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 	if _, renewed := errors.AsType[*renewedError](err); !renewed && !errors.Is(err, ErrClosed) {
 		p.warnings.warn(&p.cfg, "master lost", err)
 	}
-	p.change(next, err, err, leftover)
+	p.change(next, err, err, unfinished)
 }
 
 // wentDown handles a failed dial; dials is how many have failed in a row.
@@ -160,7 +160,7 @@ func (p *Pipeline) wentDown(err error, dials int) {
 // change moves to a state that is not up. Calls that may be kept stay queued in order; the
 // others fail with failure. Only the supervisor calls it, so no session begins before it
 // returns.
-func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
+func (p *Pipeline) change(next state, cause, failure error, unfinished []*Call) {
 	p.mu.Lock()
 	if p.state == closed {
 		next, cause, failure = closed, ErrClosed, ErrClosed
@@ -170,11 +170,11 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	}
 	p.state, p.cause, p.session = next, cause, nil
 	p.serving.Store(false)
-	calls := slices.Concat(leftover, p.queue)
+	calls := slices.Concat(unfinished, p.queue)
 	p.queue = nil
 	now := time.Now()
 	p.mu.Unlock()
-	p.tellDown(cause, next == connecting)
+	p.notifyDown(cause, next == connecting)
 
 	var retried []*Call
 	for _, c := range calls {

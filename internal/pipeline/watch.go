@@ -120,8 +120,8 @@ func (p *Pipeline) first(epoch uint64, runID string) (calls []*Call) {
 	}
 }
 
-// tellDown notifies the watchers that there is no connection.
-func (p *Pipeline) tellDown(cause error, redialing bool) {
+// notifyDown notifies the watchers that there is no connection.
+func (p *Pipeline) notifyDown(cause error, redialing bool) {
 	p.mu.Lock()
 	watchers, over := p.watchers, p.over
 	p.mu.Unlock()

@@ -17,14 +17,14 @@ type recorder struct {
 	first []string // commands for every connection
 
 	mu      sync.Mutex // guards what follows
-	told    []string
+	events  []string
 	waiters []*waiter
 }
 
 func (r *recorder) CameUp(epoch uint64, runID string) (calls []*Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, fmt.Sprintf("up %d %.4s", epoch, runID))
+	r.events = append(r.events, fmt.Sprintf("up %d %.4s", epoch, runID))
 	for _, cmd := range r.first {
 		w := newWaiter(r.t, cmd)
 		r.waiters = append(r.waiters, w)
@@ -41,14 +41,14 @@ func (r *recorder) WentDown(epoch uint64, cause error, redialing bool) {
 	if cause == nil {
 		r.t.Error("down without a cause")
 	}
-	r.told = append(r.told, fmt.Sprintf("down %d %v", epoch, redialing))
+	r.events = append(r.events, fmt.Sprintf("down %d %v", epoch, redialing))
 }
 
 func (r *recorder) all() string {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return strings.Join(r.told, ", ")
+	return strings.Join(r.events, ", ")
 }
 
 func TestAWatcherIsNotifiedOfEveryConnectionAndItsCallsAreSentFirst(t *testing.T) {

@@ -127,9 +127,9 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 	keys, _ = m.each("ao")
 	m.do("ZADD", queueName(keys[1])+":readers", 1, "reader")
 	all = []string{keys[0], keys[1], queueName(keys[0]), queueName(keys[1])}
-	told := next(whole.hears("reader"), func() { m.eval(ReleaseBatch, all, ours, ours, "me") })
-	if want := "redquorum:r:" + keys[1]; told != want {
-		t.Errorf("a reader was told %q, want %q", told, want)
+	message := next(whole.hears("reader"), func() { m.eval(ReleaseBatch, all, ours, ours, "me") })
+	if want := "redquorum:r:" + keys[1]; message != want {
+		t.Errorf("a reader was told %q, want %q", message, want)
 	}
 }
 

@@ -37,9 +37,9 @@ func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 	// Readers come before writers, as after any writer's release.
 	keys = m.keysWithQueues("o")
 	m.do("ZADD", "redquorum:q:1:{"+keys[0]+"}:readers", 2, "reader")
-	told := next(whole.hears("reader"), func() { m.eval(ReleaseSet, keys, ours, "client-0") })
-	if want := "redquorum:r:" + keys[0]; told != want {
-		t.Errorf("a reader was told %q, want %q", told, want)
+	message := next(whole.hears("reader"), func() { m.eval(ReleaseSet, keys, ours, "client-0") })
+	if want := "redquorum:r:" + keys[0]; message != want {
+		t.Errorf("a reader was told %q, want %q", message, want)
 	}
 	// A key that is no queue is left alone, and does not prevent the release.
 	keys = m.make("oo")

@@ -142,8 +142,8 @@ func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 	}
 }
 
-// tells checks what a script that only looks returns.
-func (m *master) tells(s *Script, args []any, want ...any) {
+// wantReply checks what a script that only looks returns.
+func (m *master) wantReply(s *Script, args []any, want ...any) {
 	m.t.Helper()
 	m.unchanged(func() {
 		if got := m.run(s, args...); !reflect.DeepEqual(got, want) {
@@ -172,8 +172,8 @@ func TestHolderAndInspectTellTypeValueAndTTL(t *testing.T) {
 			m := newMaster(t)
 			look := func(ttl int64) {
 				t.Helper()
-				m.tells(Holder, nil, []byte(test.kind), []byte(test.value), ttl)
-				m.tells(Inspect, []any{9}, []byte(test.kind), ttl, []byte(test.value), int64(0))
+				m.wantReply(Holder, nil, []byte(test.kind), []byte(test.value), ttl)
+				m.wantReply(Inspect, []any{9}, []byte(test.kind), ttl, []byte(test.value), int64(0))
 			}
 			if test.make != nil {
 				m.do(test.make[0].(string), test.make[1:]...)
@@ -198,7 +198,7 @@ func TestInspectTellsReaders(t *testing.T) {
 	m.do("PEXPIRE", key, 9000)
 	year := int64(365 * 24 * time.Hour / time.Millisecond)
 	all := []any{b("zset"), int64(9000), b(""), int64(4), b("for ever"), year, b(long[:256]), int64(9000), b(ours), int64(2000), b("nearly"), int64(1)}
-	m.tells(Inspect, []any{9}, all...)
-	m.tells(Inspect, []any{2}, all[:8]...)
-	m.tells(Inspect, []any{0}, all[:4]...)
+	m.wantReply(Inspect, []any{9}, all...)
+	m.wantReply(Inspect, []any{2}, all[:8]...)
+	m.wantReply(Inspect, []any{0}, all[:4]...)
 }

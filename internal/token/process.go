@@ -12,30 +12,30 @@ import (
 // ProcessOwner returns a name for this process as the owner of locks: user@host/pid.
 // CheckOwner accepts it. It is "" if the host has no name.
 var ProcessOwner = sync.OnceValue(func() string {
-	who, host := userAndHost()
+	username, host := userAndHost()
 	if host == "" {
 		return ""
 	}
-	return personOn(who, host, fmt.Sprintf("/%d", os.Getpid()), maxOwner)
+	return personOn(username, host, fmt.Sprintf("/%d", os.Getpid()), maxOwner)
 })
 
 // Operator returns a name for the user of this process: user@host, of at most longest bytes.
 func Operator(longest int) string {
-	who, host := userAndHost()
-	return personOn(who, host, "", longest)
+	username, host := userAndHost()
+	return personOn(username, host, "", longest)
 }
 
-func userAndHost() (who, host string) {
+func userAndHost() (username, host string) {
 	if u, err := user.Current(); err == nil {
-		who = u.Username
+		username = u.Username
 	} else {
-		who = "uid" + strconv.Itoa(os.Getuid())
+		username = "uid" + strconv.Itoa(os.Getuid())
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
 	}
-	return who, host
+	return username, host
 }
 
 // longestUser leaves room for the host's name.
@@ -43,15 +43,15 @@ const longestUser = 20
 
 // personOn joins the parts. It shortens them, and leaves out characters that an owner's
 // name must not have.
-func personOn(who, host, tail string, longest int) string {
+func personOn(username, host, tail string, longest int) string {
 	plain := func(r rune) rune {
 		if r <= ' ' || r > '~' || r == ':' {
 			return '-'
 		}
 		return r
 	}
-	who, host = strings.Map(plain, who), strings.Map(plain, host)
-	who = who[:min(len(who), longestUser)]
-	room := longest - len(who) - len("@") - len(tail)
-	return who + "@" + host[:min(len(host), room)] + tail
+	username, host = strings.Map(plain, username), strings.Map(plain, host)
+	username = username[:min(len(username), longestUser)]
+	room := longest - len(username) - len("@") - len(tail)
+	return username + "@" + host[:min(len(host), room)] + tail
 }

@@ -153,7 +153,7 @@ func TestGreetingAnsweredByAnotherProcessIsIgnored(t *testing.T) {
 			c.Reply, c.Err, c.Epoch = test.reply, test.err, 1
 			time.Sleep(test.later)
 			q.epoch = test.epoch
-			if got := q.tells(test.epoch, test.run); got != test.want {
+			if got := q.suffices(test.epoch, test.run); got != test.want {
 				t.Errorf("%s: %t, want %t", name, got, test.want)
 			}
 		}

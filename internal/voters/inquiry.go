@@ -34,7 +34,7 @@ type inquiry struct {
 type purpose uint8
 
 const (
-	askLook    purpose = iota // INFO, and the dial script
+	askLook purpose = iota // INFO, and the dial script
 	askDeclare
 	askAdopt
 	askInit
@@ -108,9 +108,9 @@ func (q *inquiry) addDial(t guard.Target) {
 	q.addScript(guard.List, guard.ListArgs(q.g.list, q.g.cfg.ReadOnly))
 }
 
-// tells reports whether a greeting says as much as a look about the connection that has
+// suffices reports whether a greeting says as much as a look about the connection that has
 // come up. If not, the master is looked at as usual.
-func (q *inquiry) tells(epoch uint64, runID string) bool {
+func (q *inquiry) suffices(epoch uint64, runID string) bool {
 	for i := range q.calls[:q.script+1] {
 		if c := &q.calls[i]; c.Epoch != epoch || c.Err != nil && i != callProbeSHA && i != callWrite {
 			return false
@@ -351,8 +351,8 @@ func (q *inquiry) readList(w *masterState) {
 	if call.Err != nil || call.Epoch != q.epoch || !ok {
 		return
 	}
-	if w.facts.OtherList = other; other.Digest != "" && !g.listTold && !g.cfg.ReadOnly {
-		g.listTold = true
+	if w.facts.OtherList = other; other.Digest != "" && !g.listLogged && !g.cfg.ReadOnly {
+		g.listLogged = true
 		g.cfg.Deliverer.Warn("a client with another list of masters uses this one, "+
 			"or spells the list in another way: give all clients the same list",
 			"master", w.facts.Master, "list", other.Digest, "ours", g.list)

@@ -36,18 +36,18 @@ type Monitor struct {
 
 	// mu guards what follows. The only lock taken under it is the deliverer's. What has to be sent
 	// waits until unlock.
-	mu        sync.Mutex
-	masters   []masterState
-	news      chan struct{} // closed after open has become false
-	begins    chan struct{} // closed when a quorum begins to vote
-	began     time.Time     // when a quorum last did
-	votes     int           // masters that may vote, and answer
-	closed    bool
-	send      []*inquiry
-	over      []chan struct{} // unlock closes them
-	renew     []func()        // unlock calls them after it has released mu: they replace connections
-	listTold  bool            // another list has been logged
-	hasLooked bool            // with ReadOnly: Look was called before
+	mu         sync.Mutex
+	masters    []masterState
+	news       chan struct{} // closed after open has become false
+	begins     chan struct{} // closed when a quorum begins to vote
+	began      time.Time     // when a quorum last did
+	votes      int           // masters that may vote, and answer
+	closed     bool
+	send       []*inquiry
+	over       []chan struct{} // unlock closes them
+	renew      []func()        // unlock calls them after it has released mu: they replace connections
+	listLogged bool            // another list has been logged
+	hasLooked  bool            // with ReadOnly: Look was called before
 }
 
 // masterState is what the Monitor knows of one master.
@@ -210,7 +210,7 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 	w.greeting = nil
 	if q != nil {
 		q.epoch = epoch
-		if q.tells(epoch, runID) {
+		if q.suffices(epoch, runID) {
 			q.begin()
 			w.asking = nil
 			q.conclude(w)

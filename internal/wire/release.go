@@ -167,13 +167,14 @@ func (a *Ask) notifyEach(master int, successors []any) {
 	said := make(map[int]bool, len(successors)/2)
 	for i := 0; i+1 < len(successors); i += 2 {
 		number, ok1 := successors[i].(int64)
-		told, ok2 := successors[i+1].(int64)
-		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver)) || told < 0 || told > int64(ThisClient) {
+		successor, ok2 := successors[i+1].(int64)
+		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver)) ||
+			successor < 0 || successor > int64(ThisClient) {
 			return
 		}
 		key := a.handOver[number-1]
-		if said[int(number-1)] = told > 0; told > 0 {
-			to.Released(master, key, Successor(told))
+		if said[int(number-1)] = successor > 0; successor > 0 {
+			to.Released(master, key, Successor(successor))
 		}
 	}
 	if !here {

@@ -141,9 +141,9 @@ func FuzzVerdicts(f *testing.F) {
 		if a.Err != nil {
 			wantOneLine(t, "the error", a.Err.Error())
 		}
-		released, told := new(releaseAtPilot).split(reply)
-		if m, ok := released.(int64); told != Nobody && (!isNumber || !ok || m < 0 || m > 9) {
-			t.Errorf("%v is split into %v and %v", reply, released, told)
+		released, successor := new(releaseAtPilot).split(reply)
+		if m, ok := released.(int64); successor != Nobody && (!isNumber || !ok || m < 0 || m > 9) {
+			t.Errorf("%v is split into %v and %v", reply, released, successor)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func mustRead(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockO
 // Without the permissions for queues, readers acquire and release as with them. The last one tries
 // to look whether anybody waits: only that is refused.
 func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
-	p := startConfigured(t, locker("~lock* resetchannels -@all "+permitted(acl.Locks, acl.Told, acl.Readers, acl.Guard, acl.Handshake)), five)
+	p := startConfigured(t, locker("~lock* resetchannels -@all "+permitted(acl.Locks, acl.Holders, acl.Readers, acl.Guard, acl.Handshake)), five)
 	c := p.open(redlock.WithTTL(longTTL))
 	ctx := context.Background()
 	r := mustRead(t, c, "lock")

@@ -387,7 +387,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "another list that is told at each look",
 		breaks:  "clients with another list of masters are told, once",
-		edits:   []edit{{"internal/voters/inquiry.go", "		g.listTold = true\n", ""}},
+		edits:   []edit{{"internal/voters/inquiry.go", "		g.listLogged = true\n", ""}},
 		foundBy: goTest{"./redlock", "TestAnotherMasterListOfTheSameLengthIsLoggedOnce"},
 	},
 	{

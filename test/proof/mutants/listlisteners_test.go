@@ -127,7 +127,7 @@ var ofListeners = []mutant{
 	{
 		name:    "a loss that whoever notices it tells",
 		breaks:  "S7: the renewer waits for nobody",
-		edits:   []edit{{"internal/deliver/deliver.go", "func (d *Deliverer) Always(tell func()) { d.put(entry{tell, true}) }", "func (d *Deliverer) Always(tell func()) { tell() }"}},
+		edits:   []edit{{"internal/deliver/deliver.go", "func (d *Deliverer) Always(call func()) { d.put(entry{call, true}) }", "func (d *Deliverer) Always(call func()) { call() }"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{

@@ -13,22 +13,22 @@ local function stands(score, time) return score < 0 and -score > time and -score
 
 -- Calls the first client of a queue, once: the lock is free. Returns 1 another client, 2 this one, 0 nobody was there.
 -- It drops clients without a subscriber or with a mark that has ended, 16 at most. PUBLISH may not be permitted.
-local function tell_writer(lock, queue, me)
+local function call_writer(lock, queue, me)
   for _ = 1, 16 do
     local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
     local client, score = first[1], tonumber(first[2])
     if not client then return 0 end
     local time = now()
-    local told = 1
+    local receivers = 1
     if score < 0 then
       if client == me then return 2 end
       if stands(score, time) then return 1 end
-      told = 0
+      receivers = 0
     elseif client ~= me then
-      told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, lock)
-      if type(told) ~= 'number' then return 0 end
+      receivers = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, lock)
+      if type(receivers) ~= 'number' then return 0 end
     end
-    if told > 0 then
+    if receivers > 0 then
       redis.call('ZADD', queue, string.format('%.0f', -(time + GRACE)), client)
       return client == me and 2 or 1
     end
@@ -40,7 +40,7 @@ end
 -- Puts the client into a queue, or back to its earlier position, and returns its score. score is the earlier one, ''
 -- for none, or '+' and for how many µs the client has waited already. A score later than now is cut to now: it was
 -- written before this clock was set back, and the client would stay behind all newcomers until that time.
-local function take_place(queue, me, score)
+local function join_queue(queue, me, score)
   local at, time = tonumber(redis.call('ZSCORE', queue, me) or ''), now()
   local place = at
   if not at or at < 0 then

@@ -11,17 +11,17 @@ local function mark(time) return string.format('%.0f', -(time + GRACE)) end
 
 -- Calls all waiting readers. Returns 1 others, 2 this client too, 0 nobody was there. It drops clients without a
 -- subscriber, and others that were called but did not come. This client is called, too: other calls of it may wait.
-local function tell_readers(lock, queue, me)
+local function call_readers(lock, queue, me)
   local readers, time, found = readers_of(queue), now(), 0
   local all = redis.call('ZRANGE', readers, 0, -1, 'WITHSCORES')
   for i = 1, #all, 2 do
-    local client, told = all[i], 0
+    local client, receivers = all[i], 0
     if tonumber(all[i + 1]) >= 0 or client == me then
-      told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, 'redquorum:r:' .. lock)
-      if client == me then told = 1 end
-      if type(told) ~= 'number' then return found end -- PUBLISH may not be permitted
+      receivers = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, 'redquorum:r:' .. lock)
+      if client == me then receivers = 1 end
+      if type(receivers) ~= 'number' then return found end -- PUBLISH may not be permitted
     end
-    if told > 0 then
+    if receivers > 0 then
       redis.call('ZADD', readers, mark(time), client)
       found = math.max(found, client == me and 2 or 1)
     else
@@ -37,9 +37,9 @@ end
 --   'kept': a writer's turn as well, and a writer that waits elsewhere keeps readers out;
 --   nil if it is not known who had the lock: the client that has waited longest comes first.
 -- reading: the call is for readers of this client.
-local function tell_first(lock, queue, me, after, reading)
+local function call_first(lock, queue, me, after, reading)
   local writer = not reading and me or '' -- '' is no client's id
-  if not readers_wait(queue) then return tell_writer(lock, queue, writer) end
+  if not readers_wait(queue) then return call_writer(lock, queue, writer) end
   local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
   local time, since = now(), tonumber(first[2]) -- since when the first writer waits; nil: none does
   if since and stands(since, time) then return first[1] == writer and 2 or 1 end
@@ -64,12 +64,12 @@ local function tell_first(lock, queue, me, after, reading)
   end
   local reader = reading and me or ''
   if after == 'writer' or after == nil and (not since or longest <= math.abs(since)) then
-    local told = tell_readers(lock, queue, reader)
-    if told > 0 then return told end
-    return tell_writer(lock, queue, writer)
+    local successor = call_readers(lock, queue, reader)
+    if successor > 0 then return successor end
+    return call_writer(lock, queue, writer)
   end
-  local told = tell_writer(lock, queue, writer)
-  if told > 0 or after == 'kept' then return told end
-  return tell_readers(lock, queue, reader)
+  local successor = call_writer(lock, queue, writer)
+  if successor > 0 or after == 'kept' then return successor end
+  return call_readers(lock, queue, reader)
 end
 

@@ -41,9 +41,9 @@ end
 
 -- include held.lua
 
-local function hand_over(after) return tell_first(lock, queue, me, after) end
+local function hand_over(after) return call_first(lock, queue, me, after) end
 
-local function enqueue(score) return take_place(queue, me, score) end
+local function enqueue(score) return join_queue(queue, me, score) end
 
 local function state(go, score)
   local kind, value, left = held(lock)
@@ -59,8 +59,8 @@ end
 if ARGV[1] == 'look' then return state(0, '') end
 
 if ARGV[1] == 'release' then
-  local ok, told = pcall(hand_over, 'writer') -- whatever fails here, the lock is released
-  return ok and released + 10 * told or released
+  local ok, successor = pcall(hand_over, 'writer') -- whatever fails here, the lock is released
+  return ok and released + 10 * successor or released
 end
 
 if ARGV[1] == 'take' then

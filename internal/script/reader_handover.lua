@@ -14,5 +14,5 @@ if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly 
 -- include intents.lua
 
 local after = writers_wait('redquorum:intent:1:' .. KEYS[1]) and 'kept' or 'reader'
-local ok, told = pcall(tell_first, KEYS[1], queue, ARGV[3], after) -- whatever fails here, the lock is released
-return ok and {released, 1, told} or released
+local ok, successor = pcall(call_first, KEYS[1], queue, ARGV[3], after) -- whatever fails here, the lock is released
+return ok and {released, 1, successor} or released

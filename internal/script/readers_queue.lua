@@ -21,22 +21,22 @@ local kept = writers_wait(KEYS[3])
 
 if ARGV[1] == 'leave' then
   redis.call('ZREM', readers, me)
-  if kind == 'none' then tell_first(lock, queue, '', kept and 'kept' or nil) end -- it asks for nothing itself
+  if kind == 'none' then call_first(lock, queue, '', kept and 'kept' or nil) end -- it asks for nothing itself
   return 1
 end
 
 if ARGV[1] == 'admit' then
-  if kind == 'none' then tell_first(lock, queue, '', kept and 'kept' or nil) end
-  if kind == 'zset' and readers_wait(queue) and not kept then tell_readers(lock, queue, '') end
+  if kind == 'none' then call_first(lock, queue, '', kept and 'kept' or nil) end
+  if kind == 'zset' and readers_wait(queue) and not kept then call_readers(lock, queue, '') end
   return 1
 end
 
 local score, at = ARGV[3], tonumber(redis.call('ZSCORE', readers, me) or '')
 local called = at and stands(at, now()) and (kind == 'none' or kind == 'zset')
-if not called then score = take_place(readers, me, score) end -- a called client keeps its mark
+if not called then score = join_queue(readers, me, score) end -- a called client keeps its mark
 local go = called
 if kind == 'none' then
-  go = tell_first(lock, queue, me, kept and 'kept' or nil, true) == 2
+  go = call_first(lock, queue, me, kept and 'kept' or nil, true) == 2
 elseif kind == 'zset' and value ~= '' then
   go = called or not kept
 end

@@ -24,7 +24,7 @@ if type(waiting) ~= 'number' or waiting == 0 then return codes end -- nearly alw
 -- include handover.lua
 
 for i, queue in ipairs(queues) do
-  local ok, told = pcall(tell_first, KEYS[i], queue, ARGV[n + 1], 'writer')
-  if ok then codes[i] = codes[i] + 10 * told end
+  local ok, successor = pcall(call_first, KEYS[i], queue, ARGV[n + 1], 'writer')
+  if ok then codes[i] = codes[i] + 10 * successor end
 end
 return codes

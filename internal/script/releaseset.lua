@@ -16,10 +16,10 @@ if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly 
 local reply = {released}
 for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 0 and redis.call('EXISTS', queues[i], queues[#KEYS + i]) > 0 then
-    local ok, told = pcall(tell_first, key, queues[i], ARGV[2], 'writer') -- whatever fails, the locks are released
+    local ok, successor = pcall(call_first, key, queues[i], ARGV[2], 'writer') -- whatever fails, the locks are released
     if ok then
       reply[#reply + 1] = i
-      reply[#reply + 1] = told
+      reply[#reply + 1] = successor
     end
   end
 end

@@ -41,7 +41,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a last reader that wakes no writer",
 		breaks:  "progress: the last reader's release calls the writer that waits",
-		edits:   []edit{{"internal/script/reader_handover.lua", "pcall(tell_first, KEYS[1], queue, ARGV[3], after)", "pcall(tell_readers, KEYS[1], queue, '')"}},
+		edits:   []edit{{"internal/script/reader_handover.lua", "pcall(call_first, KEYS[1], queue, ARGV[3], after)", "pcall(call_readers, KEYS[1], queue, '')"}},
 		foundBy: goTest{"./internal/script", "TestTheLastReaderAtTheMasterCallsTheFirstWriter"},
 	},
 	{
@@ -65,7 +65,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "readers that follow readers",
 		breaks:  "fairness: a writer that waits elsewhere keeps readers out",
-		edits:   []edit{{"internal/script/phases.lua", " or after == 'kept' then return told end", " then return told end"}},
+		edits:   []edit{{"internal/script/phases.lua", " or after == 'kept' then return successor end", " then return successor end"}},
 		foundBy: goTest{"./internal/script", "TestReadersDoNotFollowReadersWhileAWriterIsNoted"},
 	},
 	{
@@ -89,7 +89,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a reader that leaves, and stays",
 		breaks:  "every place in a queue is left when a call ends",
-		edits:   []edit{{"internal/script/readers_queue.lua", "tell_first(lock, queue, '', kept and 'kept' or nil) end -- it asks", "tell_first(lock, queue, me, kept and 'kept' or nil, true) end -- it asks"}},
+		edits:   []edit{{"internal/script/readers_queue.lua", "call_first(lock, queue, '', kept and 'kept' or nil) end -- it asks", "call_first(lock, queue, me, kept and 'kept' or nil, true) end -- it asks"}},
 		foundBy: goTest{"./internal/script", "TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry"},
 	},
 	{
@@ -101,7 +101,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a joined release that names another lock",
 		breaks:  "progress: whoever waits for a lock is told of that lock",
-		edits:   []edit{{"internal/script/releasebatch.lua", "pcall(tell_first, KEYS[i], queue,", "pcall(tell_first, KEYS[1], queue,"}},
+		edits:   []edit{{"internal/script/releasebatch.lua", "pcall(call_first, KEYS[i], queue,", "pcall(call_first, KEYS[1], queue,"}},
 		foundBy: goTest{"./internal/script", "TestJoinedReleasesHandOver"},
 	},
 	{

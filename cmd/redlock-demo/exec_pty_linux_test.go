@@ -128,8 +128,8 @@ func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	term.await(t, `redlock-demo: renewal of "k" works again`+"\r\n")
 	term.press(t, "\n")
 	code, text := term.end(t)
-	told := regexp.MustCompile(`(?m)^redlock-demo: renewal of "k" is in trouble: 2 of 3 masters do not answer \(([\d.:]+), ([\d.:]+)\); the lock ends at \d\d:\d\d:\d\d unless it succeeds\r$`).FindAllStringSubmatch(text, -1)
-	if code != 0 || len(told) != 1 || told[0][1] != c.Masters[0].Addr() || told[0][2] != c.Masters[1].Addr() || strings.Count(text, "works again") != 1 {
+	reports := regexp.MustCompile(`(?m)^redlock-demo: renewal of "k" is in trouble: 2 of 3 masters do not answer \(([\d.:]+), ([\d.:]+)\); the lock ends at \d\d:\d\d:\d\d unless it succeeds\r$`).FindAllStringSubmatch(text, -1)
+	if code != 0 || len(reports) != 1 || reports[0][1] != c.Masters[0].Addr() || reports[0][2] != c.Masters[1].Addr() || strings.Count(text, "works again") != 1 {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

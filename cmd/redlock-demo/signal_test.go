@@ -41,14 +41,14 @@ func TestSignalsEndItCleanly(t *testing.T) {
 func TestSIGQUITIsCaughtBeforeSlowPackagesAreInitialized(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, []string{"GODEBUG=inittrace=1"}, "--version")
-	told, err := cmd.CombinedOutput()
+	printed, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := bytes.Index(told, []byte("cmd/internal/early @"))
+	made := bytes.Index(printed, []byte("cmd/internal/early @"))
 	for _, later := range []string{"internal/script @", "cmd/internal/app @", "github.com/mattn/go-runewidth @"} {
-		if at := bytes.Index(told, []byte(later)); made < 0 || at < made {
-			t.Errorf("%q comes before %d, at %d:\n%s", later, made, at, told)
+		if at := bytes.Index(printed, []byte(later)); made < 0 || at < made {
+			t.Errorf("%q comes before %d, at %d:\n%s", later, made, at, printed)
 		}
 	}
 }

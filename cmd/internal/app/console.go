@@ -51,9 +51,9 @@ func Report(out io.Writer, v any, err error) error {
 
 // Confirm prints what will be done, each text on its own lines, and asks the person at the terminal
 // to type yes. After any other answer its error contains no, which says what happens instead.
-func Confirm(ctx context.Context, a *App, no string, told ...string) error {
+func Confirm(ctx context.Context, a *App, no string, texts ...string) error {
 	var b bytes.Buffer
-	for _, text := range told {
+	for _, text := range texts {
 		term.LayoutFor(os.Stderr).Text(&b, "", 0, text)
 	}
 	b.WriteString("Type yes to go on: ")

@@ -11,17 +11,17 @@ import (
 
 // changes watches masters that others run, and prints each change and its effect on locks.
 type changes struct {
-	run  *run
-	mu   sync.Mutex // guards what follows
-	told []sight    // for each master, the state that was printed last
-	at   time.Time  // when a master last changed
+	run     *run
+	mu      sync.Mutex // guards what follows
+	printed []sight    // for each master, the state that was printed last
+	at      time.Time  // when a master last changed
 }
 
 const changePoll = 50 * time.Millisecond
 
 // follow starts a goroutine that watches the masters until stop is called. stop waits for it.
 func (c *changes) follow() (stop func()) {
-	c.told = seeAll(c.run.clients[0])
+	c.printed = seeAll(c.run.clients[0])
 	return app.Repeat(changePoll, func() { c.look(seeAll(c.run.clients[0])) })
 }
 
@@ -30,12 +30,12 @@ func (c *changes) look(now []sight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range now {
-		if now[i].open || now[i].same(&c.told[i]) {
+		if now[i].open || now[i].same(&c.printed[i]) {
 			continue
 		}
-		before := votes(c.told)
-		c.told[i], c.at = now[i], time.Now()
-		text := change(&now[i], before, votes(c.told), c.run.total, c.run.quorum)
+		before := votes(c.printed)
+		c.printed[i], c.at = now[i], time.Now()
+		text := change(&now[i], before, votes(c.printed), c.run.total, c.run.quorum)
 		c.run.Screen.paragraph("   "+c.run.Screen.Dim("·")+" ", 5, text)
 	}
 }

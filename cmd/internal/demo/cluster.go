@@ -47,8 +47,8 @@ const (
 	KindGiven    Kind = "given"    // somebody else's
 )
 
-// whose returns the text behind "5 masters" that says where they run.
-func (k Kind) whose() string {
+// location returns the text behind "5 masters" that says where they run.
+func (k Kind) location() string {
 	switch k {
 	case KindEmbedded:
 		return "in this process"

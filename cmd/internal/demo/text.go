@@ -32,7 +32,7 @@ func (r *run) introduce() {
 	s.paragraph("", 0, s.Bold("One inventory, many buyers, and a lock on a quorum of Redis masters"))
 	s.line("   %s, %s", count(r.Buyers, "buyer"), count(r.Stock, "piece"))
 	s.line("   key %s, TTL %v", r.key, r.TTL)
-	s.line("   %s %s, %d are a quorum", count(r.total, "master"), r.Cluster.Kind.whose(), r.quorum)
+	s.line("   %s %s, %d are a quorum", count(r.total, "master"), r.Cluster.Kind.location(), r.quorum)
 	s.line("")
 	s.masters(r.masters())
 }

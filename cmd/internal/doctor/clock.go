@@ -64,11 +64,11 @@ const stepNote = 2 * time.Second
 // judgeStep looks for a clock that was set since the marker was written: the marker
 // has that instant by the master's clock and by the clock of the client that wrote it.
 func judgeStep(l *findings, f *Facts) {
-	if !f.HasClock || f.Told.Marker.Verdict != guard.Same {
+	if !f.HasClock || f.GuardFacts.Marker.Verdict != guard.Same {
 		return // a marker of another process says nothing about this clock
 	}
-	since, err := strconv.ParseInt(f.Told.Marker.Since, 10, 64)
-	wall, err2 := strconv.ParseInt(f.Told.Marker.Wall, 10, 64)
+	since, err := strconv.ParseInt(f.GuardFacts.Marker.Since, 10, 64)
+	wall, err2 := strconv.ParseInt(f.GuardFacts.Marker.Wall, 10, 64)
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	if err != nil || err2 != nil || since <= 0 || wall <= 0 || since > most || wall > most {
 		return

@@ -24,8 +24,8 @@ type Facts struct {
 	Master string // its address
 	Down   error  // why it cannot be asked; nil: it can
 
-	Told    guard.Facts // for the judgment whether it votes
-	Refuses error       // why it refuses writes of locks from every client; nil: it accepts them
+	GuardFacts guard.Facts // for the judgment whether it votes
+	Refuses    error       // why it refuses writes of locks from every client; nil: it accepts them
 
 	RoundTrips []time.Duration   // sorted
 	Info       map[string]string // nil: see InfoErr
@@ -75,7 +75,7 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet) (*obs
 // take adds what the look found about master i, and adds to the look a missing permission without
 // which no lock can be taken.
 func (f *Facts) take(look *observe.Look, i int) {
-	f.Told, f.Refuses, f.Master = look.Facts[i], look.Refuses[i], look.Facts[i].Master
+	f.GuardFacts, f.Refuses, f.Master = look.Facts[i], look.Refuses[i], look.Facts[i].Master
 	if !look.IsUp(i) {
 		f.Down = look.Standings[i].Why.Err
 	}

@@ -214,14 +214,14 @@ func judgePersistence(l *findings, f *Facts) {
 			Why:  guarded,
 			Do:   keep + "; or keep it, with a guard.",
 		}
-		if f.Told.Marker.Version != "" { // a guard is in use
+		if f.GuardFacts.Marker.Version != "" { // a guard is in use
 			finding.Severity, finding.Why = Note,
 				"No lock is given twice: it does not vote until the longest TTL has passed."
 			finding.Do = "Nothing, or for its vote right after a restart: " + keep + "."
 		}
 		l.add(finding, f.Master)
 	}
-	if other := f.Told.OtherList; other.Digest != "" {
+	if other := f.GuardFacts.OtherList; other.Digest != "" {
 		l.add(Finding{
 			Severity: Note, Code: "other-list",
 			What: fmt.Sprintf("was used by a client with another list of masters, %v ago at most (%s)",

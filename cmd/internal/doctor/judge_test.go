@@ -24,11 +24,11 @@ import (
 func healthy(n int) []Facts {
 	facts := make([]Facts, n)
 	for i := range facts {
-		told := looktest.Voter(fmt.Sprintf("10.0.0.%d:6379", i+1))
+		guardFacts := looktest.Voter(fmt.Sprintf("10.0.0.%d:6379", i+1))
 		facts[i] = Facts{
-			Told: told, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
+			GuardFacts: guardFacts, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
 			Info: map[string]string{
-				"redis_version": "7.0.15", "role": "master", "run_id": told.Info.RunID, "redis_mode": "standalone", "maxmemory": "0", "maxmemory_policy": "noeviction",
+				"redis_version": "7.0.15", "role": "master", "run_id": guardFacts.Info.RunID, "redis_mode": "standalone", "maxmemory": "0", "maxmemory_policy": "noeviction",
 				"connected_slaves": "0", "aof_enabled": "1",
 			},
 			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
@@ -39,15 +39,15 @@ func healthy(n int) []Facts {
 }
 
 // down makes a master one that cannot be asked.
-func down(f *Facts, why error) { f.Told = guard.Facts{Master: f.Told.Master, Err: why} }
+func down(f *Facts, why error) { f.GuardFacts = guard.Facts{Master: f.GuardFacts.Master, Err: why} }
 
 // judge judges facts as a client with these flags; 0: without the flag.
 func judge(facts []Facts, maxTTL, skew time.Duration) (*observe.Verdict, []Finding) {
-	var told []guard.Facts
+	var guardFacts []guard.Facts
 	for i := range facts {
-		told = append(told, facts[i].Told)
+		guardFacts = append(guardFacts, facts[i].GuardFacts)
 	}
-	look := looktest.LookAs(maxTTL, skew, told...)
+	look := looktest.LookAs(maxTTL, skew, guardFacts...)
 	for i := range facts {
 		look.Refuses[i] = facts[i].Refuses
 		facts[i].take(look, i)
@@ -64,7 +64,9 @@ func found(facts []Facts) []Finding {
 var ofAnother = guard.Marker{Verdict: guard.WrongType, Type: "string", Clock: looktest.Reading()}
 
 // lost makes a master lose its marker.
-func lost(f *Facts) { f.Told.Marker = guard.Marker{Verdict: guard.Missing, Clock: looktest.Reading()} }
+func lost(f *Facts) {
+	f.GuardFacts.Marker = guard.Marker{Verdict: guard.Missing, Clock: looktest.Reading()}
+}
 
 func TestEachFaultIsFound(t *testing.T) {
 	t.Parallel()
@@ -76,7 +78,7 @@ func TestEachFaultIsFound(t *testing.T) {
 	}{
 		{"twice", func(f []Facts) {
 			f[3].Info["run_id"] = f[0].Info["run_id"]
-			f[3].Told.Info.RunID, f[3].Told.Marker.Run = f[0].Told.Info.RunID, f[0].Told.Marker.Run
+			f[3].GuardFacts.Info.RunID, f[3].GuardFacts.Marker.Run = f[0].GuardFacts.Info.RunID, f[0].GuardFacts.Marker.Run
 		}, "serious duplicate", "is the same server as 10.0.0.1:6379"},
 		{"evicts", func(f []Facts) { f[1].Info["maxmemory_policy"] = "volatile-ttl" }, "serious may-evict", "maxmemory-policy volatile-ttl"},
 		{"nothing kept, unguarded", func(f []Facts) {
@@ -89,11 +91,11 @@ func TestEachFaultIsFound(t *testing.T) {
 			f[1].Config, f[1].ConfigErr, f[1].Info["aof_enabled"] = nil, errors.New("NOPERM"), "0"
 		}, "note forgets", ""},
 		{"adopted", func(f []Facts) {
-			m := &f[1].Told.Marker
+			m := &f[1].GuardFacts.Marker
 			m.How, m.By, m.Since = guard.HowAdopted, "user@host/1", "1000"
 		}, "note adopted", "had no marker at 1970-01-01T00:00:01Z, and was taken into a fleet that votes, by user@host/1"},
 		{"another list", func(f []Facts) {
-			f[1].Told.OtherList = guard.OtherList{Digest: "0123", Age: 30 * time.Second}
+			f[1].GuardFacts.OtherList = guard.OtherList{Digest: "0123", Age: 30 * time.Second}
 		}, "note other-list", "used by a client with another list of masters, 30s ago at most"},
 		{"commands renamed away", func(f []Facts) {
 			f[1].Missing = []Permission{{Rule: "PUBLISH", For: acl.Queue, Gone: true}, {Rule: "+zadd", For: acl.Readers}}
@@ -112,37 +114,41 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"clock perhaps off", func(f []Facts) { f[1].Offset = drift.Span{Low: -time.Second, High: 3 * time.Second} }, "", ""},
 		{"clock off, strict", func(f []Facts) {
 			for i := range f {
-				f[i].Told.Marker.LevelIs = "strict"
+				f[i].GuardFacts.Marker.LevelIs = "strict"
 			}
 			f[1].Offset = drift.Span{Low: 600 * time.Millisecond, High: 610 * time.Millisecond}
 		}, "serious clock-off", "the master does not vote"},
 		{"clock jumps", func(f []Facts) { f[1].Deviation = "stepped forward by 1m0s" }, "serious clock-jumps", "has a clock that stepped forward by 1m0s while it was watched"},
-		{"marker denied", func(f []Facts) { f[1].Told.Marker, f[1].Told.MarkerErr = guard.Marker{}, errors.New("NOPERM") }, "warning marker-unreadable", "Permit the guard's commands on it"},
-		{"other level", func(f []Facts) { f[1].Told.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
-		{"newer version", func(f []Facts) { f[1].Told.Marker.Version = "9" }, "serious other-fleet", "Use the version of redlock that the other clients of it use."},
-		{"no number", func(f []Facts) { f[1].Told.Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
+		{"marker denied", func(f []Facts) {
+			f[1].GuardFacts.Marker, f[1].GuardFacts.MarkerErr = guard.Marker{}, errors.New("NOPERM")
+		}, "warning marker-unreadable", "Permit the guard's commands on it"},
+		{"other level", func(f []Facts) { f[1].GuardFacts.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
+		{"newer version", func(f []Facts) { f[1].GuardFacts.Marker.Version = "9" }, "serious other-fleet", "Use the version of redlock that the other clients of it use."},
+		{"no number", func(f []Facts) { f[1].GuardFacts.Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
 		{"nothing but something else", func(f []Facts) {
 			for i := range f {
-				f[i].Told.Marker = ofAnother
+				f[i].GuardFacts.Marker = ofAnother
 			}
 		}, "serious no-hash", ""},
 		{"marker lost, as was seen before", func(f []Facts) {
 			lost(&f[1])
-			f[1].Told.Marker.Sighted = 90 * time.Second
+			f[1].GuardFacts.Marker.Sighted = 90 * time.Second
 		}, "warning no-marker", "and has been seen so since " + time.Unix(0, looktest.JudgedAt().Wall().Add(-90*time.Second).UnixNano()).Format(time.TimeOnly)},
 		{"list too short", func(f []Facts) {
 			for i := range f {
-				f[i].Told.Marker.Masters = "7"
+				f[i].GuardFacts.Marker.Masters = "7"
 			}
 		}, "serious other-number", "is of a fleet of 7 masters, here are 5"},
 		{"restarted", func(f []Facts) {
-			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Restarted, looktest.Millis(0)
+			f[1].GuardFacts.Marker.Verdict, f[1].GuardFacts.Marker.Since = guard.Restarted, looktest.Millis(0)
 		}, "warning restarted", "was restarted since"},
 		{"evicted", func(f []Facts) {
-			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since, f[1].Told.Marker.How = guard.Restarted, looktest.Millis(0), guard.HowEvicted
+			f[1].GuardFacts.Marker.Verdict, f[1].GuardFacts.Marker.Since, f[1].GuardFacts.Marker.How = guard.Restarted, looktest.Millis(0), guard.HowEvicted
 		}, "warning restarted", "has evicted keys since"},
-		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
-		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning restarted", "had its clock set back since"},
+		{"quarantined", func(f []Facts) { f[1].GuardFacts.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
+		{"since tomorrow", func(f []Facts) {
+			f[1].GuardFacts.Marker.Verdict, f[1].GuardFacts.Marker.Since = guard.Reset, looktest.Millis(0)
+		}, "warning restarted", "had its clock set back since"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -200,8 +206,8 @@ func TestClusterMembersAndSentinelsHaveOneFindingEach(t *testing.T) {
 		facts := healthy(5)
 		f := &facts[1]
 		f.Info["redis_mode"], f.Info["role"], f.Info["maxmemory_policy"] = mode, "slave", "allkeys-lru"
-		f.Told.Info.Mode, f.Told.Info.Role = mode, "slave"
-		f.Told.Marker, f.Told.MarkerErr, f.Config, f.ConfigErr = guard.Marker{}, errors.New("CLUSTERDOWN"), nil, errors.New("ERR unknown command")
+		f.GuardFacts.Info.Mode, f.GuardFacts.Info.Role = mode, "slave"
+		f.GuardFacts.Marker, f.GuardFacts.MarkerErr, f.Config, f.ConfigErr = guard.Marker{}, errors.New("CLUSTERDOWN"), nil, errors.New("ERR unknown command")
 		v, found := judge(facts, 0, 0)
 		if len(found) != 1 || found[0].Code != "not-standalone" || found[0].Severity != Serious || found[0].What != want || !v.CanLock || v.Votes != 4 {
 			t.Errorf("%s: %+v, %+v", mode, v, found)
@@ -271,7 +277,7 @@ func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
 	} {
 		facts := healthy(5)
 		f := &facts[1]
-		f.Told.Marker.Since, f.Told.Marker.Wall = looktest.Millis(-test.since), looktest.Millis(-test.wall)
+		f.GuardFacts.Marker.Since, f.GuardFacts.Marker.Wall = looktest.Millis(-test.since), looktest.Millis(-test.wall)
 		f.Offset = drift.Span{Low: test.offset, High: test.offset}
 		found := found(facts)
 		if got := coded(found, "clock-set"); got.What != test.want || test.want != "" && got.Severity != Warning {
@@ -279,13 +285,13 @@ func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(f *Facts){
-		"declared":           func(f *Facts) { f.Told.Marker.Since, f.Told.Marker.Wall = "0", "0" },
-		"of version 1":       func(f *Facts) { f.Told.Marker.Wall = "" },
-		"of another process": func(f *Facts) { f.Told.Marker.Verdict = guard.Restarted },
+		"declared":           func(f *Facts) { f.GuardFacts.Marker.Since, f.GuardFacts.Marker.Wall = "0", "0" },
+		"of version 1":       func(f *Facts) { f.GuardFacts.Marker.Wall = "" },
+		"of another process": func(f *Facts) { f.GuardFacts.Marker.Verdict = guard.Restarted },
 		"TIME denied":        func(f *Facts) { f.HasClock = false },
 	} {
 		facts := healthy(5)
-		facts[1].Told.Marker.Since, facts[1].Told.Marker.Wall = looktest.Millis(-3*time.Hour), looktest.Millis(-time.Hour)
+		facts[1].GuardFacts.Marker.Since, facts[1].GuardFacts.Marker.Wall = looktest.Millis(-3*time.Hour), looktest.Millis(-time.Hour)
 		change(&facts[1])
 		found := found(facts)
 		if coded(found, "clock-set").What != "" {
@@ -308,7 +314,7 @@ func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 	}{
 		{"a script that does not end", func(f *Facts) {
 			f.Info, f.InfoErr, f.Config, f.ConfigErr = nil, busy, nil, busy
-			f.Told.Marker, f.Told.MarkerErr, f.Refuses = guard.Marker{}, busy, &explain.WriteError{Err: busy}
+			f.GuardFacts.Marker, f.GuardFacts.MarkerErr, f.Refuses = guard.Marker{}, busy, &explain.WriteError{Err: busy}
 		}, "serious refuses-writes, warning info-denied, note persistence-unknown",
 			[]string{"runs a script that does not end", "End the script on it: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
 			[]string{"ACL", "denied", "+info", "+config"}},
@@ -322,8 +328,8 @@ func TestWhatDoctorAdvisesFitsTheFault(t *testing.T) {
 		{"eviction", func(f *Facts) { f.Info["maxmemory_policy"] = "allkeys-lru" },
 			"serious may-evict", []string{"CONFIG SET maxmemory-policy noeviction"}, []string{"reconnect", "restart"}},
 		{"a replica", func(f *Facts) {
-			f.Info["role"], f.Told.Info.Role = "slave", "slave"
-			f.Told.Marker.Verdict, f.Told.Marker.Since = guard.Restarted, looktest.Millis(0) // its marker is its master's
+			f.Info["role"], f.GuardFacts.Info.Role = "slave", "slave"
+			f.GuardFacts.Marker.Verdict, f.GuardFacts.Marker.Since = guard.Restarted, looktest.Millis(0) // its marker is its master's
 		}, "serious not-master", []string{"is a replica (role slave)", "make it one: REPLICAOF NO ONE"}, []string{"restarted"}},
 		{"a name that nobody knows", func(f *Facts) {
 			down(f, &pipeline.DownError{Cause: &net.DNSError{Err: "no such host", Name: "redis-7", IsNotFound: true}})

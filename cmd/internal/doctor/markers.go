@@ -29,20 +29,20 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 	}
 	settled := 0 // masters that vote, and were not adopted
 	for i := range facts {
-		if look.Standings[i].Vote && facts[i].Told.Marker.How != guard.HowAdopted {
+		if look.Standings[i].Vote && facts[i].GuardFacts.Marker.How != guard.HowAdopted {
 			settled++
 		}
 	}
 	for i := range facts {
 		f := &facts[i]
-		if f.Down != nil || !f.standalone() || f.Told.Info.RunID == "" { // INFO is denied: another finding
+		if f.Down != nil || !f.standalone() || f.GuardFacts.Info.RunID == "" { // INFO is denied: another finding
 			continue
 		}
-		if f.Told.Info.Role == "slave" { // its marker is its master's; not-master is the finding
+		if f.GuardFacts.Info.Role == "slave" { // its marker is its master's; not-master is the finding
 			continue
 		}
-		why := look.Config.JudgeMarker(f.Told, look.At)
-		marker := f.Told.Marker
+		why := look.Config.JudgeMarker(f.GuardFacts, look.At)
+		marker := f.GuardFacts.Marker
 		adopted := marker.How == guard.HowAdopted && marker.Written()
 		if adopted && settled >= look.Config.Masters/2+1 {
 			l.add(Finding{
@@ -75,7 +75,7 @@ var errUnasked = errors.New("no answer")
 
 // judgeMarker says what is wrong with one master's marker.
 func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config guard.Config, now drift.Instant) {
-	marker := f.Told.Marker
+	marker := f.GuardFacts.Marker
 	quarantine := config.Quarantine()
 	switch {
 	case why.Cause == guard.NotOurs:
@@ -89,7 +89,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 	case why.Cause == guard.OtherFleet && marker.Matches(config):
 		l.add(Finding{
 			Severity: Serious, Code: "other-database",
-			What: fmt.Sprintf("has the marker of database %s, here is %d", marker.DB, f.Told.DB),
+			What: fmt.Sprintf("has the marker of database %s, here is %d", marker.DB, f.GuardFacts.DB),
 			Why:  "Its databases were exchanged (SWAPDB), with the locks in them: it does not vote.",
 			Do:   "Exchange them again, or name that database in the URL.",
 		}, f.Master)

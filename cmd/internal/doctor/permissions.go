@@ -119,8 +119,8 @@ func newProbe(command string, args []any, use acl.Use) probe {
 
 // permissions returns what the master denies to this user, each rule once.
 func permissions(ctx context.Context, m *observe.Master, key string) (missing []Permission, user string) {
-	if who, err := redis.String(answered(m.Do(ctx, "ACL", "WHOAMI"))); err == nil {
-		user = who
+	if name, err := redis.String(answered(m.Do(ctx, "ACL", "WHOAMI"))); err == nil {
+		user = name
 	}
 	for _, p := range probes(key) {
 		err := m.Do(ctx, p.cmd, p.args...).Err

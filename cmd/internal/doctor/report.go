@@ -85,8 +85,8 @@ func (f *Facts) master() Master {
 	if f.HasClock {
 		m.Clock = &Clock{OffsetLowUS: us(f.Offset.Low), OffsetHighUS: us(f.Offset.High), text: offset(f.Offset)}
 	}
-	if c, ok := f.Told.Marker.Config(); ok {
-		since, _ := strconv.ParseInt(f.Told.Marker.Since, 10, 64) // 0 if it is no number
+	if c, ok := f.GuardFacts.Marker.Config(); ok {
+		since, _ := strconv.ParseInt(f.GuardFacts.Marker.Since, 10, 64) // 0 if it is no number
 		m.Marker = &Marker{c.Level.String(), c.MaxTTL.Milliseconds(), c.Masters, since}
 	}
 	return m

@@ -16,7 +16,7 @@ func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 	good, bad := healthy(3), healthy(3)
 	bad[1].Offset = drift.Span{Low: time.Minute, High: time.Minute + 300*time.Microsecond}
 	down(&bad[2], errors.New("odd\x1b[31m error of redis://:secret@h"))
-	bad[0].Info["maxmemory_policy"], bad[0].Told.Info.Policy = "allkeys-lru", "allkeys-lru"
+	bad[0].Info["maxmemory_policy"], bad[0].GuardFacts.Info.Policy = "allkeys-lru", "allkeys-lru"
 	bad[1].Missing = []Permission{{Rule: "+zadd", For: "read-write locks"}, {Rule: "&redquorum:w:1:*", For: "waiting without polling"}}
 	bad[1].Config, bad[1].ConfigErr = nil, errors.New("NOPERM")
 	delete(bad[1].Info, "aof_enabled")

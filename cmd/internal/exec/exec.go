@@ -369,7 +369,7 @@ func (e *execution) run(outer context.Context) error {
 		if lost == nil {
 			lost, _ = errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
 		}
-		by, told := loss()
+		by, printed := loss()
 		if by == "" && isLost { // only Unlock has found the loss, just now
 			by = e.operatorThere()
 		}
@@ -377,7 +377,7 @@ func (e *execution) run(outer context.Context) error {
 			key:      e.key,
 			lost:     lost,
 			operator: by,
-			told:     told,
+			printed:  printed,
 			result:   result,
 			grace:    e.grace,
 		})
@@ -392,16 +392,16 @@ func (e *execution) run(outer context.Context) error {
 
 func (e *execution) runCommand(lock *redlock.Lock, lost <-chan struct{}, signals chan os.Signal) (job.Result, error) {
 	command := &job.Command{
-		Path:    e.path,
-		Args:    e.argv,
-		Env:     environment(os.Environ(), e.around, lock),
-		Signals: signals,
-		Started: func() { close(e.started) },
-		Lost:    lost,
-		Held:    func() bool { return lock.Context().Err() == nil },
-		Grace:   e.grace,
-		Say:     func(text string) { e.say(true, "%s", text) },
-		Tell:    func(text string) { e.say(e.narrator.verbose || e.person, "%s", text) },
+		Path:        e.path,
+		Args:        e.argv,
+		Env:         environment(os.Environ(), e.around, lock),
+		Signals:     signals,
+		Started:     func() { close(e.started) },
+		Lost:        lost,
+		Held:        func() bool { return lock.Context().Err() == nil },
+		Grace:       e.grace,
+		Say:         func(text string) { e.say(true, "%s", text) },
+		SayToPerson: func(text string) { e.say(e.narrator.verbose || e.person, "%s", text) },
 	}
 	return command.Run()
 }

@@ -19,14 +19,14 @@ type lostError struct {
 	key      string
 	lost     *redlock.LostError // nil: not known
 	operator string             // the operator that took it; "": none is known
-	told     bool               // the reason was printed before
+	printed  bool               // the reason was printed before
 	result   job.Result
 	grace    time.Duration
 }
 
 func (e *lostError) Error() string {
 	why := ": " + e.why()
-	if e.told {
+	if e.printed {
 		why = ""
 	}
 	return fmt.Sprintf("lock %q LOST%s. %s. Another host may hold it now.", e.key, why, e.fate())
@@ -86,22 +86,24 @@ func (e *lostError) fate() string {
 // asks at once which operator took the lock, because that operator's token expires. lost is
 // closed when the report is in the queue of lines, so that reports on the command's end follow
 // it. The lock's context has to end before result is called.
-func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result func() (operator string, told bool)) {
+func (e *execution) watchLoss(
+	lock *redlock.Lock,
+) (lost <-chan struct{}, result func() (operator string, printed bool)) {
 	type loss struct {
 		operator string
-		told     bool
+		printed  bool
 	}
 	stop, found := make(chan struct{}), make(chan loss, 1)
 	go func() { // ends with the lock's context
 		<-lock.Context().Done()
 		cause, ok := errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
-		l := loss{told: ok && e.running.Load() && !e.json}
+		l := loss{printed: ok && e.running.Load() && !e.json}
 		e.lines.Always(func() { // asking takes time, and the command must end meanwhile
 			if ok && cause.Reason == redlock.ReasonTaken {
 				l.operator = e.operatorThere()
 			}
 			found <- l
-			if l.told {
+			if l.printed {
 				said := &lostError{key: e.key, lost: cause, operator: l.operator}
 				e.app.Say(fmt.Sprintf("lock %q LOST: %s. The command is being stopped.", e.key, said.why()))
 			}
@@ -110,7 +112,7 @@ func (e *execution) watchLoss(lock *redlock.Lock) (lost <-chan struct{}, result 
 	}()
 	return stop, func() (string, bool) {
 		l := <-found
-		return l.operator, l.told
+		return l.operator, l.printed
 	}
 }
 

@@ -28,17 +28,17 @@ type narrator struct {
 	started chan struct{}           // closed when the command was started, or will not be
 	giveUp  context.CancelCauseFunc // ends a useless wait for the lock
 
-	mu       sync.Mutex // guards what follows
-	attempts int
-	told     bool          // it was printed that exec waits
-	named    bool          // and for which holder
-	outageAt time.Time     // when the current outage began; zero: the last attempt found a quorum
-	outaged  time.Duration // sum of the earlier outages
-	reached  bool          // an attempt has found a quorum
-	outages  bool          // this outage was printed
-	renewals int
-	retries  int
-	failing  bool // the last renewal failed
+	mu          sync.Mutex // guards what follows
+	attempts    int
+	waitPrinted bool          // it was printed that exec waits
+	named       bool          // and for which holder
+	outageAt    time.Time     // when the current outage began; zero: the last attempt found a quorum
+	outaged     time.Duration // sum of the earlier outages
+	reached     bool          // an attempt has found a quorum
+	outages     bool          // this outage was printed
+	renewals    int
+	retries     int
+	failing     bool // the last renewal failed
 }
 
 // say queues a line to be printed, if it is wanted.
@@ -118,7 +118,7 @@ func (n *narrator) retry(i redlock.AttemptInfo) {
 	n.retries++
 	holder := explain.HeldBy(i.Err)
 	known := holder != explain.HeldByUnknown
-	if n.named || !known && (n.told || n.retries == 1) {
+	if n.named || !known && (n.waitPrinted || n.retries == 1) {
 		return
 	}
 	by := ", "
@@ -126,7 +126,7 @@ func (n *narrator) retry(i redlock.AttemptInfo) {
 		by = ": "
 	}
 	n.say(n.verbose || n.person, "waiting for lock %q%s%s", n.key, by, holder)
-	n.told, n.named = true, known
+	n.waitPrinted, n.named = true, known
 }
 
 func (n *narrator) waited(i redlock.WaitInfo) {

@@ -8,8 +8,8 @@ import (
 // Helps collects advice for masters that do not vote, in the order of Add. Masters that need the
 // same share one sentence.
 type Helps struct {
-	texts []string // each with "%s" for the masters
-	whom  map[string][]string
+	texts   []string // each with "%s" for the masters
+	masters map[string][]string
 }
 
 // Add adds the advice for a master, as Help returns it; "" adds nothing.
@@ -17,19 +17,19 @@ func (h *Helps) Add(help, master string) {
 	if help == "" {
 		return
 	}
-	if h.whom == nil {
-		h.whom = map[string][]string{}
+	if h.masters == nil {
+		h.masters = map[string][]string{}
 	}
-	if h.whom[help] == nil {
+	if h.masters[help] == nil {
 		h.texts = append(h.texts, help)
 	}
-	h.whom[help] = append(h.whom[help], master)
+	h.masters[help] = append(h.masters[help], master)
 }
 
 // Sentences returns the advice with the names of the masters; nil: there is none.
 func (h *Helps) Sentences() (list []string) {
 	for _, text := range h.texts {
-		list = append(list, fmt.Sprintf(text, strings.Join(h.whom[text], ", ")))
+		list = append(list, fmt.Sprintf(text, strings.Join(h.masters[text], ", ")))
 	}
 	return list
 }

@@ -34,9 +34,9 @@ type Command struct {
 	// Grace is the time from SIGTERM to SIGKILL once Lost is closed. 0: SIGKILL
 	// at once.
 	Grace time.Duration
-	// Say gets messages for everybody, Tell those for a person who watches. Neither
+	// Say gets messages for everybody, SayToPerson those for a person who watches. Neither
 	// may block.
-	Say, Tell func(string)
+	Say, SayToPerson func(string)
 }
 
 // A Result tells how a command ended.

@@ -73,7 +73,7 @@ type group struct {
 	bound     <-chan time.Time // when the next step after a loss is due
 
 	here, left  []process      // as last seen
-	told        bool           // it was printed that others are left
+	printed     bool           // it was printed that others are left
 	interrupted bool           // the last signal was a SIGINT, after the command ended
 	asked       syscall.Signal // the last signal that asked all to end, and when
 	askedAt     time.Time
@@ -168,14 +168,14 @@ func (g *group) tick() {
 	switch {
 	case g.result.Killed:
 		g.sendAll(syscall.SIGKILL) // also to new processes
-	case !g.told && !g.result.Lost:
-		g.told = true
+	case !g.printed && !g.result.Lost:
+		g.printed = true
 		text := "the command has ended, and what it has started has not: " +
 			"still locked, until this has ended: " + listOf(g.here)
 		if g.terminal.file != nil {
 			text += "; a second Ctrl-C sends SIGTERM"
 		}
-		g.Tell(text)
+		g.SayToPerson(text)
 	}
 }
 
@@ -236,15 +236,15 @@ func (g *group) sendAll(signals ...syscall.Signal) {
 		g.send(s)
 	}
 	kills := signals[0] == syscall.SIGKILL
-	told := map[int]int{} // by pid, in which pass
+	signaled := map[int]int{} // by pid, in which pass
 	for pass, again := 1, true; again; pass++ {
 		again = false
 		g.here, _ = g.look(g.pid)
 		for _, p := range g.here {
-			if by := told[p.parent]; told[p.pid] > 0 || by > 0 && by < pass && !kills {
+			if by := signaled[p.parent]; signaled[p.pid] > 0 || by > 0 && by < pass && !kills {
 				continue
 			}
-			told[p.pid], again = pass, true
+			signaled[p.pid], again = pass, true
 			err := g.reach(p) // a signal to a group does not say which processes it missed
 			for _, s := range signals {
 				if err == nil && p.pid > 0 && (p.group != g.pid || kills) {
@@ -345,13 +345,13 @@ func (g *group) suspend() {
 		g.resume()
 		return
 	}
-	whom := os.Getpid()
+	target := os.Getpid()
 	if wasLent {
 		// Also a script that has started us, and others of a pipeline, as Ctrl-Z does where the
 		// terminal was not lent.
-		whom = 0
+		target = 0
 	}
-	stop(whom)
+	stop(target)
 	stopped := time.After(stopBound) // ends the wait if SIGCONT is ignored
 	for {
 		select {

@@ -47,11 +47,11 @@ type Lock struct {
 // look asks all masters about the keys, a group at a time. cut: ctx ended before all were
 // asked about.
 func (s *Survey) look(
-	ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string,
+	ctx context.Context, masters []*observe.Master, inspector observe.Inspector, names []string,
 ) (cut bool, err error) {
 	for len(names) > 0 {
 		n := min(group, len(names))
-		locks, err := lookAt(ctx, masters, who, names[:n])
+		locks, err := lookAt(ctx, masters, inspector, names[:n])
 		if ctx.Err() != nil {
 			return true, nil
 		}
@@ -67,7 +67,9 @@ func (s *Survey) look(
 }
 
 // lookAt asks all masters about a group of keys.
-func lookAt(ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string) ([]Lock, error) {
+func lookAt(
+	ctx context.Context, masters []*observe.Master, inspector observe.Inspector, names []string,
+) ([]Lock, error) {
 	found, errs := make([]Lock, len(names)), make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -75,7 +77,7 @@ func lookAt(ctx context.Context, masters []*observe.Master, who observe.Inspecto
 			continue
 		}
 		wg.Go(func() {
-			in, err := who.Inspect(ctx, name)
+			in, err := inspector.Inspect(ctx, name)
 			found[i], errs[i] = Lock{Inspection: in, Waiting: -1}, err
 		})
 	}

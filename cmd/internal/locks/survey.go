@@ -36,8 +36,10 @@ func (s *Survey) Searched() (n int) {
 }
 
 // Find looks for locks whose keys match a pattern of SCAN. When ctx ends it returns what it
-// has found by then. masters are the masters of who.
-func Find(ctx context.Context, masters []*observe.Master, who observe.Inspector, pattern string) (*Survey, error) {
+// has found by then. masters are the masters of inspector.
+func Find(
+	ctx context.Context, masters []*observe.Master, inspector observe.Inspector, pattern string,
+) (*Survey, error) {
 	began := time.Now()
 	s := &Survey{}
 	searching, cancel := context.WithCancel(ctx)
@@ -47,7 +49,7 @@ func Find(ctx context.Context, masters []*observe.Master, who observe.Inspector,
 	var names []string
 	names, s.Masters, s.Cut = search(searching, masters, pattern)
 	cancel()
-	cut, err := s.look(ctx, masters, who, names)
+	cut, err := s.look(ctx, masters, inspector, names)
 	s.Cut = s.Cut || cut
 	s.Took = time.Since(began)
 	return s, err

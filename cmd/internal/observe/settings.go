@@ -29,17 +29,17 @@ const (
 func SettingsOf(ctx context.Context, p *pool.Pool) (fleet guard.Config, found, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, settingsBound)
 	masters := mastersOf(p)
-	told := make(chan guard.Config, len(masters)) // one of each master; the zero Config: it has none
+	answers := make(chan guard.Config, len(masters)) // one of each master; the zero Config: it has none
 	var wg sync.WaitGroup
 	defer wg.Wait() // also for calls that are not needed
 	defer cancel()
 	for _, m := range masters {
-		wg.Go(func() { told <- m.settings(ctx) })
+		wg.Go(func() { answers <- m.settings(ctx) })
 	}
 	began := time.Now()
 	votes, need := map[guard.Config]int{}, quorum.Need(len(masters))
 	for left := len(masters) - 1; left >= 0 && votes[fleet] < need; left-- {
-		c := <-told
+		c := <-answers
 		least := afterOne
 		switch {
 		case c != guard.Config{}:

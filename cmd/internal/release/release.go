@@ -114,9 +114,9 @@ func (r *releasing) run(ctx context.Context) error {
 	}
 	if !r.yes {
 		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), explain.SentenceOf(in))
-		told := fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. "+
+		consequence := fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. "+
 			"Nobody gets in before the time that is left is over (%s).", term.Seconds(r.holder.TTL))
-		if err := app.Confirm(ctx, r.a, "the lock is left as it is", question, told); err != nil {
+		if err := app.Confirm(ctx, r.a, "the lock is left as it is", question, consequence); err != nil {
 			return err
 		}
 	}

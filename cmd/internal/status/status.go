@@ -87,7 +87,7 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 	defer fleet.Close()
 	s := &statusView{
 		Looks: app.NewLooks(a, o.SharedFlags, o.watch), wide: func() term.Layout { return term.LayoutFor(a.Out) },
-		who: fleet.Client, tokens: o.showTokens, now: time.Now, verdict: fleet.Verdict, waiting: fleet.Waiting,
+		inspector: fleet.Client, tokens: o.showTokens, now: time.Now, verdict: fleet.Verdict, waiting: fleet.Waiting,
 	}
 	if o.quiet {
 		s.Out = io.Discard
@@ -124,13 +124,13 @@ var verdictCodes = map[redlock.Verdict]int{
 // A statusView shows inspections.
 type statusView struct {
 	app.Looks
-	wide    func() term.Layout
-	who     observe.Inspector
-	awaited bool                                                         // all masters have to vote
-	tokens  bool                                                         // shown in full
-	verdict func(ctx context.Context) *observe.Verdict                   // nil: nobody is asked
-	waiting func(ctx context.Context, key string) *observe.WaitingStatus // nil: nobody is asked
-	now     func() time.Time
+	wide      func() term.Layout
+	inspector observe.Inspector
+	awaited   bool                                                         // all masters have to vote
+	tokens    bool                                                         // shown in full
+	verdict   func(ctx context.Context) *observe.Verdict                   // nil: nobody is asked
+	waiting   func(ctx context.Context, key string) *observe.WaitingStatus // nil: nobody is asked
+	now       func() time.Time
 }
 
 // show looks at the keys, once or (every > 0) until ctx ends.
@@ -154,7 +154,7 @@ func (s *statusView) look(ctx context.Context, keys []string) (code int, err err
 		}
 	}
 	for i, key := range keys {
-		in, err := s.who.Inspect(ctx, key)
+		in, err := s.inspector.Inspect(ctx, key)
 		if err != nil {
 			return 0, app.InspectionError(ctx, err)
 		}

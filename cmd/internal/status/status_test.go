@@ -43,12 +43,12 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range inspections {
 		var text, document bytes.Buffer
-		who := testutil.Inspections{test.in.Key: test.in}
-		err := viewOn(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		inspector := testutil.Inspections{test.in.Key: test.in}
+		err := viewOn(&text, false, statusView{inspector: inspector}).show(t.Context(), []string{test.in.Key}, 0)
 		if code := app.ExitCode(err); code != verdictCodes[test.in.Verdict] {
 			t.Errorf("%s: exit code %d, %v", test.name, code, err)
 		}
-		_ = viewOn(&document, true, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		_ = viewOn(&document, true, statusView{inspector: inspector}).show(t.Context(), []string{test.in.Key}, 0)
 		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 			t.Errorf("%s: control characters: %q", test.name, text.String())
 		}
@@ -58,14 +58,14 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 
 func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 	t.Parallel()
-	who := testutil.Inspections{
+	inspector := testutil.Inspections{
 		"a": testutil.Answer("a", redlock.VerdictFree, testutil.Nothing()),
 		"b": testutil.Answer("b", redlock.VerdictUnknown, testutil.Silent()),
 		"c": testutil.Answer("c", redlock.VerdictSplit, testutil.By("x", time.Second), testutil.By("y", time.Second)),
 	}
 	for keys, want := range map[string]int{"a": 0, "c": 1, "a c": 1, "a b c": 69, "b c": 69} {
 		var out bytes.Buffer
-		err := viewOn(&out, true, statusView{who: who}).show(t.Context(), strings.Fields(keys), 0)
+		err := viewOn(&out, true, statusView{inspector: inspector}).show(t.Context(), strings.Fields(keys), 0)
 		if got := app.ExitCode(err); got != want {
 			t.Errorf("%s: %d, want %d", keys, got, want)
 		}
@@ -87,9 +87,9 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 		{Count: 2, Clients: []observe.WaitingClient{{Client: "cq1\x1b[31m", Owner: "web\x1b[31m@host/1", ForMS: 61_000, Called: false}, {Client: "cq2", Owner: "", ForMS: 0, Called: true}}},
 		{Count: 120, Clients: []observe.WaitingClient{{Client: "a", Owner: "", ForMS: 9000, Called: false}, {Client: "b", Owner: "", ForMS: 8000, Called: false}, {Client: "c", Owner: "", ForMS: 7000, Called: false}, {Client: "d", Owner: "", ForMS: 6000, Called: false}, {Client: "e", Owner: "", ForMS: 5000, Called: false}, {Client: "f", Owner: "", ForMS: 4000, Called: false}}},
 	} {
-		who := testutil.Inspections{"invoices": in}
+		inspector := testutil.Inspections{"invoices": in}
 		waiting := func(context.Context, string) *observe.WaitingStatus { return w }
-		for _, f := range []*statusView{viewOn(&text, false, statusView{who: who, waiting: waiting}), viewOn(&document, true, statusView{who: who, waiting: waiting})} {
+		for _, f := range []*statusView{viewOn(&text, false, statusView{inspector: inspector, waiting: waiting}), viewOn(&document, true, statusView{inspector: inspector, waiting: waiting})} {
 			if err := f.show(t.Context(), []string{"invoices"}, 0); err != nil {
 				t.Error(err)
 			}

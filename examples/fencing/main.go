@@ -76,7 +76,7 @@ func run(ctx context.Context, out io.Writer, masters string, opts ...redlock.Opt
 		return err
 	}
 	for _, story := range []story{trusting, fenced} {
-		if err := story.tell(ctx, out, client, stock); err != nil {
+		if err := story.play(ctx, out, client, stock); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,8 @@ var fenced = story{
 	},
 }
 
-// tell lets two holders sell one item each. The first holder is paused.
-func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, stock *sqlresource.Stock) error {
+// play lets two holders sell one item each. The first holder is paused.
+func (t story) play(ctx context.Context, out io.Writer, client *redlock.Client, stock *sqlresource.Stock) error {
 	if err := stock.Put(ctx, item, before); err != nil {
 		return err
 	}
@@ -130,10 +130,10 @@ func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, 
 		return err
 	}
 	sold := 0
-	sell := func(who string, l *redlock.Lock, seen int) error {
+	sell := func(which string, l *redlock.Lock, seen int) error {
 		switch err := t.write(ctx, stock, seen-1, l); {
 		case errors.Is(err, sqlresource.ErrStale):
-			fmt.Fprintf(out, "%s: the %s holder is refused: %v\n", t.title, who, err)
+			fmt.Fprintf(out, "%s: the %s holder is refused: %v\n", t.title, which, err)
 		case err != nil:
 			return err
 		default:

@@ -136,12 +136,12 @@ func (p *pair) both(t rapid.TB, command []any, done []string) any {
 
 // compare wants both to have sent the same messages, and to store the same.
 func (p *pair) compare(t *rapid.T, done []string) {
-	told, err := p.told()
+	messages, err := p.messages()
 	if err != nil {
 		t.Fatalf("%v, after\n%s", err, list(done))
 	}
-	if !slices.Equal(told[0], told[1]) {
-		t.Fatalf("what waiting clients hear differs: real %q, simulated %q, after\n%s", told[0], told[1], list(done))
+	if !slices.Equal(messages[0], messages[1]) {
+		t.Fatalf("what waiting clients hear differs: real %q, simulated %q, after\n%s", messages[0], messages[1], list(done))
 	}
 	var stored [2]map[string]string
 	for i, s := range p.sides() {

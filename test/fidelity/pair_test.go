@@ -182,18 +182,18 @@ func (p *pair) sides() [2]*side { return [2]*side{p.real, p.simulated} }
 // messageBound is how much later than a reply the simulated master may deliver a message.
 const messageBound = 2 * time.Second
 
-// told returns the messages to the waiting clients of both since the last call.
-func (p *pair) told() (told [2][]string, err error) {
+// messages returns the messages to the waiting clients of both since the last call.
+func (p *pair) messages() (messages [2][]string, err error) {
 	for deadline := time.Now().Add(messageBound); ; time.Sleep(time.Millisecond) {
 		for i, s := range p.sides() {
 			more, err := s.heard()
 			if err != nil {
-				return told, fmt.Errorf("%s: %w", s.name, err)
+				return messages, fmt.Errorf("%s: %w", s.name, err)
 			}
-			told[i] = append(told[i], more...)
+			messages[i] = append(messages[i], more...)
 		}
-		if len(told[0]) == len(told[1]) || time.Now().After(deadline) {
-			return told, nil
+		if len(messages[0]) == len(messages[1]) || time.Now().After(deadline) {
+			return messages, nil
 		}
 	}
 }

@@ -153,17 +153,17 @@ func TestRestoredMarkerDoesNotRestoreTheVote(t *testing.T) {
 			p.do(0, "RESTORE", guard.Key, 0, dump, "REPLACE")
 			fresh := p.at(level, emptiedTTL)
 			said := false
-			told := func() {
+			noteWhy := func() {
 				why := second.Masters()[0].Why
 				said = said || why != nil && why.Cause == guard.Quarantined && strings.Contains(why.Error(), "a marker of before was put back")
 			}
 			for l.Remaining() > 0 {
 				notBeside(t, l, second, fresh)
-				told()
+				noteWhy()
 			}
 			_ = l.Unlock(context.Background())
 			testutil.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool {
-				told()
+				noteWhy()
 				return standing(second, 0) == votes && standing(fresh, 0) == votes
 			})
 			if !said {

@@ -162,14 +162,14 @@ func TestMisconfiguredMastersAreNamedAndTheOthersGoOn(t *testing.T) {
 				return masters[3].Connected && masters[4].Connected
 			})
 			var unnamed error
-			told := func() bool {
+			allNamed := func() bool {
 				_, err := c.TryLock(ctx, "lock")
 				wantExactly(t, "TryLock with two masters that fit", err, redlock.ErrNoQuorum)
 				unnamed = notNamed(t, p, err, m)
 				return unnamed == nil
 			}
 			// Some mistakes show only when a dial has timed out, after 2 s.
-			for deadline := time.Now().Add(settleBound / 2); !told(); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(settleBound / 2); !allNamed(); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Error(unnamed)
 					break

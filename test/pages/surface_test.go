@@ -20,8 +20,8 @@ const (
 	methodsOfType  = 40
 )
 
-// rigs are rooms for tests and for the demonstration.
-var rigs = map[string]bool{"simmaster": true, "redistest": true, "testutil": true}
+// helpers are rooms for tests and for the demonstration.
+var helpers = map[string]bool{"simmaster": true, "redistest": true, "testutil": true}
 
 // parsed returns the files of a folder without tests, for every system.
 func parsed(t *testing.T, dir string) []*ast.File {
@@ -109,7 +109,7 @@ func TestRoomsAndTheirTypesStaySmall(t *testing.T) {
 		t.Errorf("internal/ has %d rooms, want %d at most", n, roomsInside)
 	}
 	err = filepath.WalkDir(filepath.Join("../..", "internal"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && rigs[d.Name()] {
+		if err == nil && d.IsDir() && helpers[d.Name()] {
 			return fs.SkipDir
 		}
 		if err == nil && d.IsDir() {

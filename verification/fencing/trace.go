@@ -46,7 +46,7 @@ func (x *machine) Believers(s *state) string {
 
 // Describe says what an action does.
 func (x *machine) Describe(s *state, a action) string {
-	who, m := attemptName(int(a.attempt)), fmt.Sprint("m", a.master+1)
+	name, m := attemptName(int(a.attempt)), fmt.Sprint("m", a.master+1)
 	text := ""
 	switch a.kind {
 	case actTick:
@@ -56,21 +56,21 @@ func (x *machine) Describe(s *state, a action) string {
 	case actLose:
 		return m + " loses all it has"
 	case actBegin:
-		return fmt.Sprintf("%s begins with floor %d", who, a.number)
+		return fmt.Sprintf("%s begins with floor %d", name, a.number)
 	case actCount:
-		return who + " has a quorum of grants"
+		return name + " has a quorum of grants"
 	case actComplete:
-		return who + " has its token"
+		return name + " has its token"
 	case actGiveUp:
-		return who + " gives up"
+		return name + " gives up"
 	case actSetAgain:
-		return m + " sets the lock of " + who + " again"
+		return m + " sets the lock of " + name + " again"
 	case actAcquire:
-		text = m + " executes ACQUIRE of " + who
+		text = m + " executes ACQUIRE of " + name
 	case actStray:
-		text = m + " executes a stray ACQUIRE of " + who
+		text = m + " executes a stray ACQUIRE of " + name
 	case actRaise:
-		text = m + " executes RAISE of " + who
+		text = m + " executes RAISE of " + name
 	}
 	if a.expired {
 		text += ", expired"

@@ -57,10 +57,10 @@ func clientMain() int {
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	if err := c.open(); err != nil {
-		c.tell(event{Kind: eventBye, Failed: failedOther, Text: err.Error()})
+		c.report(event{Kind: eventBye, Failed: failedOther, Text: err.Error()})
 		return 0
 	}
-	c.tell(event{Kind: eventReady, At: now()})
+	c.report(event{Kind: eventReady, At: now()})
 	var workers sync.WaitGroup
 	for i, w := range c.spec.Workers {
 		workers.Go(func() { c.work(i, w) })
@@ -81,7 +81,7 @@ func clientMain() int {
 	if left := left(); left != "" {
 		bye.Failed, bye.Text = failedOther, left
 	}
-	c.tell(bye)
+	c.report(bye)
 	return 0
 }
 
@@ -111,7 +111,7 @@ func (c *client) open() (err error) {
 		redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithBackoff(10*time.Millisecond, 200*time.Millisecond)),
 	}
 	opts = append(opts, redlock.WithTrace(&redlock.Trace{Clock: func(master string, d *drift.Deviation, _ time.Time) {
-		c.tell(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", master, d)})
+		c.report(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", master, d)})
 	}}))
 	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
@@ -145,8 +145,8 @@ func (c *client) heed(in *json.Decoder) {
 	}
 }
 
-// tell writes an event. It is written even if the client is killed in the next moment.
-func (c *client) tell(e event) {
+// report writes an event. It is written even if the client is killed in the next moment.
+func (c *client) report(e event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.events.Encode(e) != nil && !c.broken.Swap(true) {
@@ -156,7 +156,7 @@ func (c *client) tell(e event) {
 
 // watchMasters reports which masters can be used.
 func (c *client) watchMasters() {
-	told := ""
+	reported := ""
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -174,9 +174,9 @@ func (c *client) watchMasters() {
 			}
 			whys = append(whys, why)
 		}
-		if state := fmt.Sprint(usable, inWords(whys)); state != told {
-			c.tell(event{Kind: eventMasters, At: now(), Usable: usable, Whys: whys})
-			told = state
+		if state := fmt.Sprint(usable, inWords(whys)); state != reported {
+			c.report(event{Kind: eventMasters, At: now(), Usable: usable, Whys: whys})
+			reported = state
 		}
 		select {
 		case <-tick.C:

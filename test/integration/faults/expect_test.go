@@ -12,8 +12,8 @@ func (r *run) during() []done {
 	}))
 }
 
-// told waits until n selected operations have ended, and returns them.
-func (r *run) told(n int, which func(done) bool) (ops []done) {
+// awaitOps waits until n selected operations have ended, and returns them.
+func (r *run) awaitOps(n int, which func(done) bool) (ops []done) {
 	r.Helper()
 	if !r.history.await(settleBound, func() bool {
 		ops = r.history.selected(which)
@@ -73,8 +73,8 @@ func (r *run) quick() {
 		if d.took() > commandTimeout/2 {
 			late++
 		}
-		if who := (doer{d.client, d.Worker, d.Op}); d.Op == opLock && d.At > r.faultIn && first[who] == 0 {
-			first[who] = d.took()
+		if by := (doer{d.client, d.Worker, d.Op}); d.Op == opLock && d.At > r.faultIn && first[by] == 0 {
+			first[by] = d.took()
 		}
 	}
 	if len(all) == 0 || len(first) == 0 {

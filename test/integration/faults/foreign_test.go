@@ -67,7 +67,7 @@ func (c *client) openForeign() (_ *redsync.Redsync, closeIt func() error, err er
 func (j *job) foreign() {
 	lib, closeIt, err := j.openForeign()
 	if err != nil {
-		j.tellOp(opWait, now(), err)
+		j.reportOp(opWait, now(), err)
 		return
 	}
 	defer func() { _ = closeIt() }()
@@ -90,7 +90,7 @@ func (j *job) foreignTurn(lib *redsync.Redsync) {
 	}
 	proof := now()
 	until := proof.add(time.Until(m.Until()))
-	j.tell(event{Kind: eventGrant, Worker: j.index, Hold: m.Value(), Keys: []string{key}, At: proof, Until: until})
+	j.report(event{Kind: eventGrant, Worker: j.index, Hold: m.Value(), Keys: []string{key}, At: proof, Until: until})
 	if r := j.openRegister(); r != nil {
 		a := r.ask(request{Key: key})
 		j.pause(j.Hold)
@@ -99,13 +99,13 @@ func (j *job) foreignTurn(lib *redsync.Redsync) {
 		}
 		r.close()
 	}
-	j.tell(event{Kind: eventEnd, Hold: m.Value(), At: min(proof, until), End: now()})
+	j.report(event{Kind: eventEnd, Hold: m.Value(), At: min(proof, until), End: now()})
 	began = now()
 	out, cancelOut := context.WithTimeout(context.WithoutCancel(ctx), waitBound)
 	defer cancelOut()
 	// It fails if the lock was on three masters and one of them was killed since. The rest expires
 	// by its TTL; nothing is promised for redsync.
 	if _, err := m.UnlockContext(out); err == nil {
-		j.tellOp(opUnlock, began, nil)
+		j.reportOp(opUnlock, began, nil)
 	}
 }

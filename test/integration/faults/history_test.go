@@ -87,8 +87,8 @@ func (h *history) add(client int, e event) {
 		h.ops = append(h.ops, done{client, e})
 		h.total[e.Op]++
 		if e.Failed == "" {
-			who := doer{client, e.Worker, e.Op}
-			h.good[who] = append(h.good[who], e.At)
+			by := doer{client, e.Worker, e.Op}
+			h.good[by] = append(h.good[by], e.At)
 			if e.Op == opLock || e.Op == opWait {
 				h.locked[e.Do]++
 			}
@@ -122,8 +122,8 @@ func (h *history) add(client int, e event) {
 
 // since counts a worker's operations that succeeded and began after from. The
 // history must be locked.
-func (h *history) since(from instant, who doer) (n int) {
-	began := h.good[who] // in order
+func (h *history) since(from instant, by doer) (n int) {
+	began := h.good[by] // in order
 	for n < len(began) && began[len(began)-1-n] >= from {
 		n++
 	}

@@ -46,7 +46,7 @@ func (j *job) many() {
 				failed = fmt.Errorf("%s: %w", l.Key(), context.Cause(l.Context()))
 			}
 		}
-		j.tellOp(opMany, began, failed)
+		j.reportOp(opMany, began, failed)
 		select {
 		case <-tick.C:
 		case <-j.ctx.Done():

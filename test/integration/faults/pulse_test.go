@@ -47,7 +47,7 @@ func (c *client) pulse(master int) {
 			_, err = io.ReadFull(conn, answer)
 		}
 		if end := now(); end.sub(due) > slowPulse {
-			c.tell(event{Kind: eventSlow, Worker: master, At: due, End: end})
+			c.report(event{Kind: eventSlow, Worker: master, At: due, End: end})
 		}
 		if err != nil || string(answer) != pong {
 			_ = conn.Close()

@@ -48,7 +48,7 @@ func clientRows() []row {
 			r.progress(r.faultIn, 1)
 			r.must(stopped.Order(order{Do: "act"}))
 			r.heal(stopped.Thaw)
-			acts := r.told(1, func(d done) bool { return d.Op == opAct })
+			acts := r.awaitOps(1, func(d done) bool { return d.Op == opAct })
 			if len(acts) != 1 || acts[0].Failed != failedLost {
 				r.Errorf("the client that was frozen acted with its context alive: %+v", acts)
 			} else if acts[0].Text != "" {

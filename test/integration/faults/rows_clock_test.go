@@ -129,7 +129,7 @@ func clockRows() []row {
 					TTL: rowTTL, URLs: r.m.URLs(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
 					Workers: []worker{{Do: doOwn, Keys: []string{"off"}, Pace: 50 * time.Millisecond}},
 				})
-				r.toldOff(offset, r.told(3, of(off.number)))
+				r.wantClockRefusal(offset, r.awaitOps(3, of(off.number)))
 				r.must(off.end())
 			}
 			r.progress(now(), 10)
@@ -148,7 +148,7 @@ func clockRows() []row {
 				r.fault(func() error { return r.children[0].Order(order{Do: "step", Clock: offset}) })
 				r.specs[0].Idle = true
 				r.awaitLost(0, r.faultIn)
-				r.toldOff(offset, r.told(3, func(o done) bool {
+				r.wantClockRefusal(offset, r.awaitOps(3, func(o done) bool {
 					return o.client == 0 && o.Op == opLock && o.Failed != "" && o.At > r.faultIn && !cutByStep(o.Text)
 				}))
 				r.progress(now(), 10)
@@ -232,15 +232,15 @@ func cutByStep(text string) bool {
 	return strings.Contains(text, "± 30m0s") || strings.Contains(text, "± 29m59")
 }
 
-// toldOff fails unless a client whose clock is off was refused with the difference.
-func (r *run) toldOff(offset time.Duration, told []done) {
+// wantClockRefusal fails unless a client whose clock is off was refused with the difference.
+func (r *run) wantClockRefusal(offset time.Duration, ops []done) {
 	r.Helper()
-	for _, o := range told {
+	for _, o := range ops {
 		if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
 			r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
 		}
 	}
-	r.Log(told[0].Text)
+	r.Log(ops[0].Text)
 }
 
 // reported waits until every client has reported that a master's clock went forward.

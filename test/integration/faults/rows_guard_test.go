@@ -260,11 +260,11 @@ func (r *run) strangers() {
 		s.Idle, s.Stranger = true, true
 		change(&s)
 		c := r.client(s)
-		told := r.told(1, of(c.number))[0]
-		if told.Failed != failedNoQuorum {
-			r.Errorf("a client with another %s was told %q: %s", what, told.Failed, told.Text)
+		op := r.awaitOps(1, of(c.number))[0]
+		if op.Failed != failedNoQuorum {
+			r.Errorf("a client with another %s was told %q: %s", what, op.Failed, op.Text)
 		}
-		r.Logf("another %s: %s", what, told.Text)
+		r.Logf("another %s: %s", what, op.Text)
 		for i := range r.m.URLs() {
 			if value, err := r.m.Do(i, "EXISTS", "stranger:"+what); err != nil || value != int64(0) {
 				r.Errorf("a client with another %s has written to master %d (%v)", what, i, err)

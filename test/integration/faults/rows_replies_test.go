@@ -112,8 +112,8 @@ func replyRows() []row {
 			wants.Workers = []worker{{Do: doOwn, Keys: []string{key}, Pace: 20 * time.Millisecond}}
 			wants.Idle, wants.Stranger = true, true
 			c := r.client(wants)
-			told := r.told(5, of(c.number))
-			for _, o := range told {
+			ops := r.awaitOps(5, of(c.number))
+			for _, o := range ops {
 				if o.Failed != failedTaken || !strings.Contains(o.Text, "hash") {
 					r.Errorf("who wants a key of another type was told %q: %s", o.Failed, o.Text)
 				}

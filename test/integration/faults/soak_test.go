@@ -253,9 +253,9 @@ func (h *history) prune(holds, ops instant) {
 		}
 	}
 	h.ops = slices.DeleteFunc(h.ops, func(d done) bool { return d.At < ops })
-	for who, began := range h.good {
+	for by, began := range h.good {
 		first, _ := slices.BinarySearch(began, ops)
-		h.good[who] = slices.Clone(began[first:])
+		h.good[by] = slices.Clone(began[first:])
 	}
 	h.slow = slices.DeleteFunc(h.slow, func(p slow) bool { return p.to < ops })
 	h.changes = slices.DeleteFunc(h.changes, func(c change) bool { return c.at < ops })

@@ -120,7 +120,7 @@ func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOpti
 		return nil
 	}, opts...)
 	if acquired {
-		j.tellOp(opUnlock, over, err)
+		j.reportOp(opUnlock, over, err)
 		return true
 	}
 	return j.got(ctx, opWait, began, err)
@@ -130,33 +130,33 @@ func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOpti
 // report one that the end of the load has cut short.
 func (j *job) got(ctx context.Context, op string, began instant, err error) bool {
 	if err == nil || ctx.Err() == nil {
-		j.tellOp(op, began, err)
+		j.reportOp(op, began, err)
 		return err == nil
 	}
 	if j.ctx.Err() == nil {
-		j.tell(event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now(), Failed: failedContext, Text: err.Error()})
+		j.report(event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now(), Failed: failedContext, Text: err.Error()})
 	}
 	return false
 }
 
-func (j *job) tellOp(op string, began instant, err error) {
+func (j *job) reportOp(op string, began instant, err error) {
 	e := event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now()}
 	e.classify(err)
-	j.tell(e)
+	j.report(e)
 }
 
 // A hold is a lock that a worker holds, and what it has reported of it.
 type hold struct {
 	*job
-	lock  *redlock.Lock
-	name  string  // its name in events
-	until instant // the lock was valid until then when last looked at
-	told  instant // the last until that was reported
-	proof instant // the lock was valid then
+	lock     *redlock.Lock
+	name     string  // its name in events
+	until    instant // the lock was valid until then when last looked at
+	reported instant // the last until that was reported
+	proof    instant // the lock was valid then
 }
 
-// tellAfter is by how much longer a lock must be valid before that is reported.
-const tellAfter = 50 * time.Millisecond
+// reportAfter is by how much longer a lock must be valid before that is reported.
+const reportAfter = 50 * time.Millisecond
 
 // look reads how long the lock is valid. It errs towards less, because it reads the clock first.
 func (h *hold) look() (valid bool) {
@@ -174,8 +174,8 @@ func (h *hold) begin(shared bool) {
 		h.proof = now()
 		h.until = h.proof
 	}
-	h.told = h.until
-	h.tell(event{
+	h.reported = h.until
+	h.report(event{
 		Kind: eventGrant, Worker: h.index, Hold: h.name, Keys: h.lock.Keys(), Shared: shared,
 		At: h.proof, Until: h.until, Fence: h.lock.Fence(),
 	})
@@ -184,9 +184,9 @@ func (h *hold) begin(shared bool) {
 // note reports a lock that has become valid for longer.
 func (h *hold) note() (valid bool) {
 	valid = h.look()
-	if h.until.sub(h.told) > tellAfter {
-		h.tell(event{Kind: eventUntil, Hold: h.name, Until: h.until})
-		h.told = h.until
+	if h.until.sub(h.reported) > reportAfter {
+		h.report(event{Kind: eventUntil, Hold: h.name, Until: h.until})
+		h.reported = h.until
 	}
 	return valid
 }
@@ -211,7 +211,7 @@ func (h *hold) keep(d time.Duration) {
 	select {
 	case <-h.lock.Context().Done():
 	case <-time.After(lateness):
-		h.job.tellOp(opContext, began, errors.New("the context of a lost lock has not ended"))
+		h.job.reportOp(opContext, began, errors.New("the context of a lost lock has not ended"))
 	}
 }
 
@@ -260,7 +260,7 @@ func (h *hold) ignoreTheLoss() {
 	if accepted {
 		e.Text = "accepted"
 	}
-	h.tell(e)
+	h.report(e)
 }
 
 // opAct is a write that ignores whether the lock is held: Failed says whether it
@@ -270,14 +270,14 @@ const opAct = "act"
 func (h *hold) extend() {
 	began := now()
 	err := h.lock.Extend(context.Background())
-	h.job.tellOp(opExtend, began, err)
+	h.job.reportOp(opExtend, began, err)
 	h.note()
 }
 
 func (h *hold) release() {
 	h.stop()
 	began := now()
-	h.job.tellOp(opUnlock, began, h.lock.Unlock(context.Background()))
+	h.job.reportOp(opUnlock, began, h.lock.Unlock(context.Background()))
 }
 
 // stop reports that the worker no longer relies on the lock. If the lock is valid, it has relied
@@ -298,5 +298,5 @@ func (h *hold) stop() {
 		}
 	}
 	end.End = now()
-	h.tell(end)
+	h.report(end)
 }

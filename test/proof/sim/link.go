@@ -267,10 +267,10 @@ func (l *link) read() {
 		}
 		if err != nil {
 			l.mu.Lock()
-			told := l.severed
+			wasSevered := l.severed
 			l.severed = true
 			l.mu.Unlock()
-			if !told {
+			if !wasSevered {
 				l.send(down, item{ends: true}, 100*time.Microsecond)
 			}
 			return

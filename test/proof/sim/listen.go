@@ -59,16 +59,16 @@ func (h logHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// keeperTick is how long after its validity a context may end, because clocks run at different
+// renewerTick is how long after its validity a context may end, because clocks run at different
 // rates.
-const keeperTick = 60 * time.Millisecond
+const renewerTick = 60 * time.Millisecond
 
 // heard checks that the context of a lock has ended if its validity is over.
 func (k *worker) heard(l *redlock.Lock) {
 	if k.w.p.Blocks == 0 || l.Remaining() > 0 {
 		return
 	}
-	k.sleep(keeperTick)
+	k.sleep(renewerTick)
 	select {
 	case <-l.Context().Done():
 	default:

@@ -65,9 +65,9 @@ func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 	var next atomic.Int64
 	began := time.Now()
 	stop := make(chan struct{})
-	var telling sync.WaitGroup
+	var printing sync.WaitGroup
 	if *progress {
-		telling.Go(func() {
+		printing.Go(func() {
 			for {
 				select {
 				case <-stop:
@@ -94,7 +94,7 @@ func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 		}
 	})
 	close(stop)
-	telling.Wait()
+	printing.Wait()
 }
 
 // runAll runs jobs, and sums up the statistics of each profile.

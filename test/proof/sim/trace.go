@@ -32,12 +32,12 @@ type line struct {
 }
 
 // note records an event that happens now.
-func (t *trace) note(who, what string) { t.detail(who, what, nil) }
+func (t *trace) note(actor, what string) { t.detail(actor, what, nil) }
 
 // detail is note with an error for people. The error's text depends on the order in which
 // replies came, so it is not part of the hash.
-func (t *trace) detail(who, what string, err error) {
-	t.add(who, what, func() string {
+func (t *trace) detail(actor, what string, err error) {
+	t.add(actor, what, func() string {
 		if err != nil {
 			return what + ": " + err.Error()
 		}
@@ -46,20 +46,20 @@ func (t *trace) detail(who, what string, err error) {
 }
 
 // data is note for bytes on a connection, which are made readable only in a verbose trace.
-func (t *trace) data(who string, what func([]byte) string, b []byte) {
-	t.add(who, string(b), func() string { return what(b) })
+func (t *trace) data(actor string, what func([]byte) string, b []byte) {
+	t.add(actor, string(b), func() string { return what(b) })
 }
 
 // add adds an event to the hash, and a verbose trace also writes it down, unless its text is "".
-func (t *trace) add(who, what string, text func() string) {
+func (t *trace) add(actor, what string, text func() string) {
 	at := t.lanes.now()
-	h := chance.Hash(uint64(at), chance.HashText(who), chance.HashText(what))
+	h := chance.Hash(uint64(at), chance.HashText(actor), chance.HashText(what))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hash += h
 	if t.verbose {
 		if text := text(); text != "" {
-			t.lines = append(t.lines, line{at, who + " " + text})
+			t.lines = append(t.lines, line{at, actor + " " + text})
 		}
 	}
 }

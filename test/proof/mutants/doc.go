@@ -9,7 +9,7 @@
 // reports) and their like:
 //
 //	{
-//		name:    "quorum of N/2",
+//		name:    "quorum of half the masters",
 //		breaks:  "S1: any two quorums share a master",
 //		edits:   []edit{{"internal/quorum/quorum.go", "return n/2 + 1", "return n / 2"}},
 //		foundBy: simulation{"edges", history.Overlap, 10},
@@ -23,7 +23,7 @@
 //
 // and run
 //
-//	cd test/proof && go test ./mutants -v -only N/2
+//	cd test/proof && go test ./mutants -v -only half
 //
 // Before you remove a test, make mutants ROOM=ballot shows which tests find the mutants of a
 // room: the first of its own, and the first of redlock's.

@@ -34,7 +34,7 @@ func apply(dir string, edits []edit) (map[string]string, error) {
 		path := filepath.Join(dir, filepath.FromSlash(e.file))
 		if e.adds() {
 			if _, err := os.Lstat(path); err == nil || texts[e.file] != "" {
-				return nil, fmt.Errorf("%s: cannot be added, it is there already", e.file)
+				return nil, fmt.Errorf("%s: the file exists already, so it cannot be added", e.file)
 			}
 			added, err := os.ReadFile(e.new)
 			if err != nil {
@@ -52,7 +52,7 @@ func apply(dir string, edits []edit) (map[string]string, error) {
 			text = string(original)
 		}
 		if n := strings.Count(text, e.old); n != 1 {
-			return nil, fmt.Errorf("%s: the old text is there %d times, want once: %q", e.file, n, e.old)
+			return nil, fmt.Errorf("%s: the old text occurs %d times, want once: %q", e.file, n, e.old)
 		}
 		changed := strings.Replace(text, e.old, e.new, 1)
 		if code(e.file, text) == code(e.file, changed) {
@@ -130,18 +130,18 @@ func TestAnEditAppliesOnceAndChangesCodeOrFails(t *testing.T) {
 		edits []edit
 		want  string // in the error; "": none
 	}{
-		{"one", []edit{{"p.go", "f() int { return 1", "f() int { return 2"}}, ""},
-		{"one of Lua", []edit{{"p.lua", "held == token", "held"}}, ""},
-		{"two of one file", []edit{{"p.go", "f() int { return 1", "f() int { return 2"}, {"p.go", "return 1", "return 3"}}, ""},
+		{"a Go edit", []edit{{"p.go", "f() int { return 1", "f() int { return 2"}}, ""},
+		{"a Lua edit", []edit{{"p.lua", "held == token", "held"}}, ""},
+		{"two edits of one file", []edit{{"p.go", "f() int { return 1", "f() int { return 2"}, {"p.go", "return 1", "return 3"}}, ""},
 		{"a new file", []edit{addFile("q.go", "late_reply.go")}, ""},
-		{"text that is not there", []edit{{"p.go", "return 4", "return 5"}}, "p.go: the old text is there 0 times"},
-		{"text that is there twice", []edit{{"p.go", "return 1", "return 2"}}, "p.go: the old text is there 2 times"},
-		{"the same text", []edit{{"p.go", "f() int", "f() int"}}, "p.go: the edit changes no code"},
-		{"a comment", []edit{{"p.go", "// f is 1.", "// f is one."}}, "p.go: the edit changes no code"},
-		{"a comment of Lua", []edit{{"p.lua", "-- Returns 1.", "-- Says 1."}}, "p.lua: the edit changes no code"},
+		{"a text that does not occur", []edit{{"p.go", "return 4", "return 5"}}, "p.go: the old text occurs 0 times"},
+		{"a text that occurs twice", []edit{{"p.go", "return 1", "return 2"}}, "p.go: the old text occurs 2 times"},
+		{"a text replaced by itself", []edit{{"p.go", "f() int", "f() int"}}, "p.go: the edit changes no code"},
+		{"a Go comment", []edit{{"p.go", "// f is 1.", "// f is one."}}, "p.go: the edit changes no code"},
+		{"a Lua comment", []edit{{"p.lua", "-- Returns 1.", "-- Says 1."}}, "p.lua: the edit changes no code"},
 		{"layout", []edit{{"p.go", "f() int { return 1 }", "f() int {\n\treturn 1\n}"}}, "p.go: the edit changes no code"},
-		{"a file that is not there", []edit{{"r.go", "a", "b"}}, "r.go"},
-		{"a new file that is there", []edit{addFile("p.go", "late_reply.go")}, "p.go: cannot be added"},
+		{"a file that does not exist", []edit{{"r.go", "a", "b"}}, "r.go"},
+		{"a new file that exists already", []edit{addFile("p.go", "late_reply.go")}, "p.go: the file exists already"},
 	} {
 		texts, err := apply(dir, c.edits)
 		switch {

@@ -24,7 +24,7 @@ func (g goTest) find(t *testing.T, m *mutant, clean string) (cells string, err e
 	case err != nil:
 		return "", err
 	case failed:
-		return "", fmt.Errorf("%s fails with the library as it is\n%s", g.name, out)
+		return "", fmt.Errorf("%s fails with the unchanged library\n%s", g.name, out)
 	case strings.Contains(out, "--- SKIP: "+g.name+" "):
 		t.Skipf("%s is skipped here\n%s", g.name, out)
 	case !strings.Contains(out, "--- PASS: "+g.name+" "):
@@ -40,7 +40,7 @@ func (g goTest) find(t *testing.T, m *mutant, clean string) (cells string, err e
 			return "", err
 		}
 		if !failed {
-			return "", fmt.Errorf("it survives, the time number %d: %s passes\n%s", i+1, g.name, out)
+			return "", fmt.Errorf("it survives run %d of %d: %s passes\n%s", i+1, *times, g.name, out)
 		}
 	}
 	t.Logf("%s", out)
@@ -67,7 +67,7 @@ func runTests(t *testing.T, program, pkg string, args ...string) (out string, fa
 	cmd.Dir = filepath.Join(root, strings.TrimPrefix(pkg, race))
 	output, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
-		return "", false, fmt.Errorf("%s of %s did not come to its end: %w\n%s", args, pkg, err, output)
+		return "", false, fmt.Errorf("%s of %s did not finish: %w\n%s", args, pkg, err, output)
 	}
 	return string(output), err != nil, nil
 }
@@ -89,9 +89,9 @@ func TestAMutantThatIsNotFoundIsAnError(t *testing.T) {
 	}{
 		{"a mistake", right, "return n / 2", as.name, ""},
 		{"no mistake", right, "return 1 + n/2", as.name, "it survives"},
-		{"what does not compile", right, "return n/2 +", as.name, "it does not compile"},
-		{"an edit that does not apply", "return n/3", "return n / 2", as.name, file + ": the old text is there 0 times"},
-		{"a test that is not there", right, "return n / 2", "TestNee", "has no test TestNee"},
+		{"a mistake that does not compile", right, "return n/2 +", as.name, "it does not compile"},
+		{"an edit that does not apply", "return n/3", "return n / 2", as.name, file + ": the old text occurs 0 times"},
+		{"a test that does not exist", right, "return n / 2", "TestNee", "has no test TestNee"},
 	} {
 		m := &mutant{edits: []edit{{file, c.old, c.new}}}
 		_, err := goTest{as.pkg, c.test}.find(t, m, clean)

@@ -5,8 +5,8 @@ import "github.com/redquorum/redquorum/test/proof/history"
 // ofListeners are mistakes about what may wait for code of users, clocks and mutexes.
 var ofListeners = []mutant{
 	{
-		name:   "a hold by a reading of the clock from before the trace",
-		breaks: "S7: the holder hears of the end before a quorum can give the key away",
+		name:   "a hold begins by a clock reading taken before the trace ran",
+		breaks: "S7: the holder is told of the end before a quorum can grant the key again",
 		edits: []edit{
 			{"internal/hold/attempt.go", "h.manager.renewer.add(h)", "h.manager.renewer.add(h, now)"},
 			{"internal/hold/renewer.go", "func (k *renewer) add(h *Hold) bool {", "func (k *renewer) add(h *Hold, instant drift.Instant) bool {"},
@@ -15,14 +15,14 @@ var ofListeners = []mutant{
 		foundBy: goTest{"./redlock", "TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired"},
 	},
 	{
-		name:    "the library's clock read before Go's",
-		breaks:  "S7: a pause between two readings lengthens no hold",
+		name:    "the library's clock is read before Go's clock",
+		breaks:  "S7: a pause between two clock readings does not lengthen a hold",
 		edits:   []edit{{"internal/hold/renewer.go", "	now, instant := k.now(), k.manager.now()\n	validity := ", "	instant := k.manager.now()\n	now := k.now()\n	validity := "}},
 		foundBy: goTest{"./internal/hold", "TestAPauseBetweenTheReadingsOfTwoClocksLengthensNoHold"},
 	},
 	{
-		name:   "a trace that hears of a hold before it is one",
-		breaks: "S1: what a trace has released is not brought back",
+		name:   "the trace is told of a hold before the renewer accepts it",
+		breaks: "S1: a lock that a trace has released is not held again",
 		edits: []edit{
 			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.reportHeld()\n	}\n", "	h.reportHeld()\n	settled = h.manager.renewer.add(h)\n"},
 			{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"},
@@ -31,8 +31,8 @@ var ofListeners = []mutant{
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
 	},
 	{
-		name:   "a lock that Trace.Held gives back, and that goes on",
-		breaks: "S1: what a trace has released is not brought back",
+		name:   "a lock that the trace has unlocked is held again",
+		breaks: "S1: a lock that a trace has released is not held again",
 		edits: []edit{
 			{"internal/hold/attempt.go", "	if settled = h.manager.renewer.add(h); settled {\n		h.reportHeld()\n	}\n", "	h.reportHeld()\n	settled = h.manager.renewer.add(h)\n"},
 			{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"},
@@ -41,8 +41,8 @@ var ofListeners = []mutant{
 		foundBy: simulation{"users", history.Undone, 40},
 	},
 	{
-		name:   "an extension that reads a hold's TTL without its mutex",
-		breaks: "one mutex guards what a hold is",
+		name:   "an extension reads the TTL without the hold's mutex",
+		breaks: "the hold's mutex guards its fields",
 		edits: []edit{
 			{"internal/hold/extend.go", "	limit := min(h.manager.AnswerTimeout(h.claim.TTL), h.life.remaining(now))\n", "	left := h.life.remaining(now)\n"},
 			{"internal/hold/extend.go", "ask.Wait(ctx, limit)", "ask.Wait(ctx, min(h.manager.AnswerTimeout(h.claim.TTL), left))"},
@@ -50,38 +50,38 @@ var ofListeners = []mutant{
 		foundBy: goTest{race + "./redlock", "TestAHoldMayBeSharedByManyGoroutines"},
 	},
 	{
-		name:    "errors that do not say that a context is over",
-		breaks:  "a call whose context is over says so",
+		name:    "Lock's errors do not say that a context has ended",
+		breaks:  "the error of a call whose context has ended says so",
 		edits:   []edit{{"redlock/wait.go", "endedBy(caller, endedBy(ctx, err))", "err"}, {"redlock/wait.go", "	caller, tries := ctx, int(", "	tries := int("}},
 		foundBy: simulation{"users", history.Unheard, 40},
 	},
 	{
-		name:    "a call that does not wait and has a patience for each question",
-		breaks:  "L3: such a call takes the masters' timeout at the most",
+		name:    "each round of a TryLock call has the whole time-out",
+		breaks:  "L3: a TryLock call takes at most the masters' time-out",
 		edits:   []edit{{"internal/hold/attempt.go", "if !a.until.IsZero() {", "if false {"}},
 		foundBy: simulation{"users", history.Unbounded, 40},
 	},
 	{
-		name:    "an adoption with a patience for each question",
-		breaks:  "L3: an adoption takes the masters' timeout at the most",
+		name:    "each round of an Adopt call has the whole time-out",
+		breaks:  "L3: an Adopt call takes at most the masters' time-out",
 		edits:   []edit{{"internal/hold/adopt.go", "time.Now().Add(n.hold", "time.Now().Add(time.Hour + n.hold"}},
 		foundBy: simulation{"adoptions", history.Unbounded, 40},
 	},
 	{
-		name:    "a hold that begins again when it is over",
-		breaks:  "S1: what was released is not held",
+		name:    "a hold that has ended begins again",
+		breaks:  "S1: a lock that was released is not held",
 		edits:   []edit{{"internal/hold/renewer.go", "h.life.state != trying || ", ""}},
 		foundBy: goTest{"./internal/hold", "TestOnlyAnAttemptThatIsNotOverBecomesAHold"},
 	},
 	{
-		name:    "an end that is told before the beginning",
-		breaks:  "a trace hears of each hold's beginning and then of its end",
+		name:    "the end of a hold is reported before its beginning",
+		breaks:  "a trace is told of each hold's beginning, and then of its end",
 		edits:   []edit{{"internal/hold/renewer.go", "h.life.state, h.life.heldPending = held, true", "h.life.state, h.life.heldPending = held, false"}},
 		foundBy: goTest{"./redlock", "TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt"},
 	},
 	{
-		name:   "a clock that is read before the mutex is there",
-		breaks: "S7: who decides by the clock decides by the present",
+		name:   "Remaining reads the clock before it has the mutex",
+		breaks: "S7: the clock is read under the mutex, so that a decision uses the present time",
 		edits: []edit{{"internal/hold/handle.go", `	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.returned {
@@ -99,46 +99,46 @@ var ofListeners = []mutant{
 		foundBy: goTest{"./internal/hold", "TestDecisionsReadTheClockUnderTheMutex"},
 	},
 	{
-		name:   "a context that ends by a clock from before the mutex",
-		breaks: "S7: who decides by the clock decides by the present",
+		name:   "a context reads the clock before it has the mutex",
+		breaks: "S7: the clock is read under the mutex, so that a decision uses the present time",
 		edits: []edit{
 			{"internal/hold/handle.go", "	h.mu.Lock()\n	p := c.handle.overNow()\n", "	now := h.manager.now()\n	h.mu.Lock()\n	h.expire(now)\n	p := c.handle.unusable()\n"},
 		},
 		foundBy: goTest{"./internal/hold", "TestDecisionsReadTheClockUnderTheMutex"},
 	},
 	{
-		name:    "contexts that the renewer ends itself, under the mutex",
-		breaks:  "S7: no lock ends late because of another",
+		name:    "the renewer ends contexts itself, under the mutex",
+		breaks:  "S7: no lock ends late because of another lock",
 		edits:   []edit{{"internal/hold/handle.go", "n.hold.manager.ending.Go(n.ctx.end)", "n.ctx.cancel(n.hold.life.loss.Cause)"}},
 		foundBy: goTest{"./internal/hold", "TestTheContextOfALockEndsBesideOneWithManyDerivedContexts"},
 	},
 	{
-		name:    "a release that is queued before the context has ended",
-		breaks:  "S7: the holder hears of the end before a quorum can give the key away",
+		name:    "a release is queued before the context has ended",
+		breaks:  "S7: the holder is told of the end before a quorum can grant the key again",
 		edits:   []edit{{"internal/hold/release.go", "		c.end()\n", "		defer c.end()\n"}},
 		foundBy: goTest{"./internal/hold", "TestReleaseIsSentOnlyAfterTheContextEnded"},
 	},
 	{
-		name:    "a function that runs under a lock that is over",
+		name:    "Do runs its function under a lock that has ended",
 		breaks:  "Do runs its function under the lock or not at all",
 		edits:   []edit{{"redlock/do.go", "held.Err() != nil {", "held == nil {"}},
 		foundBy: goTest{"./redlock", "TestAFunctionDoesNotRunUnderALockThatIsOver"},
 	},
 	{
-		name:    "a loss that whoever notices it tells",
-		breaks:  "S7: the renewer waits for nobody",
+		name:    "a loss is reported by the goroutine that notices it",
+		breaks:  "S7: the renewer never waits for a listener",
 		edits:   []edit{{"internal/deliver/deliver.go", "func (d *Deliverer) Always(call func()) { d.put(entry{call, true}) }", "func (d *Deliverer) Always(call func()) { call() }"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{
-		name:    "a renewal that the renewer tells itself",
-		breaks:  "S7: the renewer waits for nobody",
+		name:    "the renewer reports renewals itself",
+		breaks:  "S7: the renewer never waits for a listener",
 		edits:   []edit{{"internal/hold/renew.go", "h.report(h.manager.cfg.Deliverer.Put, report)", "h.report(func(f func()) { f() }, report)"}},
 		foundBy: goTest{"./redlock", "TestAListenerThatBlocksTakesNoLockFromItsHolder"},
 	},
 	{
-		name:    "a log line that is written where it comes from",
-		breaks:  "L3: nothing waits for the code of users",
+		name:    "a log line is written by the goroutine that logs it",
+		breaks:  "L3: nothing in the library waits for a user's log handler",
 		edits:   []edit{{"internal/deliver/log.go", "	d.Put(func() { d.log.handle(r) })\n", "	d.log.handle(r)\n"}},
 		foundBy: goTest{"./redlock", "TestALogHandlerThatBlocksKeepsNoMasterAway"},
 	},

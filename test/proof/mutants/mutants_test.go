@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	only  = flag.String("only", "", "just the mutants whose names contain this")
-	times = flag.Int("times", 1, "how often in a row its test has to find a mutant: none is found by luck")
+	only  = flag.String("only", "", "run only the mutants whose names contain this text")
+	times = flag.Int("times", 1, "how often in a row a test has to find its mutant, so that it does not find it by luck")
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ func TestEachMutantIsFound(t *testing.T) {
 	for i := range mutants {
 		m := &mutants[i]
 		if slices.ContainsFunc(mutants[:i], func(other mutant) bool { return other.name == m.name }) {
-			t.Fatalf("two mutants are called %q", m.name)
+			t.Fatalf("two mutants have the name %q", m.name)
 		}
 		if !chosen(i) {
 			continue
@@ -75,7 +75,7 @@ func TestEachMutantIsFound(t *testing.T) {
 		}
 	}
 	if len(clean) == 0 {
-		t.Fatalf("no mutant that is to run is called %q", *only)
+		t.Fatalf("no mutant of this run has %q in its name", *only)
 	}
 	t.Run("mutants", func(t *testing.T) {
 		for i := range mutants {
@@ -100,20 +100,20 @@ func TestEachMutantIsFound(t *testing.T) {
 					_, pkg := f.tests()
 					cells, err := f.find(t, m, clean[pkg])
 					if err != nil {
-						t.Fatalf("%s (%s): %v", m.name, m.breaks, err)
+						t.Fatalf("the mutant %q, which breaks the rule %q: %v", m.name, m.breaks, err)
 					}
 					rows[i] += fmt.Sprintf("| %s | %s | %s |\n", m.name, states, cells)
 				}
 			})
 		}
 		for _, profile := range slices.Sorted(maps.Keys(budgets)) {
-			t.Run("none in "+profile, func(t *testing.T) {
+			t.Run("unchanged library, profile "+profile, func(t *testing.T) {
 				t.Parallel()
 				checkClean(t, clean["."], profile, budgets[profile])
 			})
 		}
 	})
-	t.Logf("%v\n| mistake | exhaustive model, within states | simulation: profile | violation, or failing test | within seeds | budget |\n|---|---|---|---|---|---|\n%s",
+	t.Logf("%v\n| mistake | states until the model finds it | simulation profile | violation, or failing test | seeds until it is found | seed budget |\n|---|---|---|---|---|---|\n%s",
 		time.Since(began).Round(time.Second), strings.Join(rows, ""))
 }
 
@@ -121,7 +121,7 @@ func TestEachMutantIsFound(t *testing.T) {
 func needGo(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skipf("the go command is not there to build the library with mistakes: %v", err)
+		t.Skipf("the go command is needed to build the library with mistakes: %v", err)
 	}
 }
 

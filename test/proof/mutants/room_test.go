@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var room = flag.String("room", "", "the room below internal whose mutants TestFirstFindersOfTheMutantsOfARoom tries, or redlock")
+var room = flag.String("room", "", "the room below internal, or redlock, whose mutants TestFirstFindersOfTheMutantsOfARoom tries")
 
 // TestFirstFindersOfTheMutantsOfARoom is what make mutants runs. For each mutant that edits a room it
 // runs the tests of the room, then those of redlock, and prints the first test of each that
@@ -31,7 +31,7 @@ func TestFirstFindersOfTheMutantsOfARoom(t *testing.T) {
 	}
 	for _, pkg := range packages {
 		if found := firstFinder(t, pkg, nil); found != survives {
-			t.Fatalf("%s of %s fails with the library as it is", found, pkg)
+			t.Fatalf("%s of %s fails with the unchanged library", found, pkg)
 		}
 	}
 	t.Logf("| mistake | first test of %s that fails |", strings.Join(packages, " | of "))
@@ -65,5 +65,5 @@ func firstFinder(t *testing.T, pkg string, edits []edit) string {
 	if found := failedTest.FindStringSubmatch(out); found != nil {
 		return found[1]
 	}
-	return cmp.Or(regexp.MustCompile(`(?m)^panic: .*`).FindString(out), "it does not end well")
+	return cmp.Or(regexp.MustCompile(`(?m)^panic: .*`).FindString(out), "the package fails without a failing test")
 }

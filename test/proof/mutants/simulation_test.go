@@ -41,7 +41,7 @@ func (s simulation) find(t *testing.T, m *mutant, clean string) (cells string, e
 		return "", err
 	}
 	if found.Seeds == 0 {
-		return "", fmt.Errorf("it survives: no violation (%s) in %d seeds of %q", s.kind, s.budget, s.profile)
+		return "", fmt.Errorf("it survives: %d seeds of the profile %q have no violation of the kind %q", s.budget, s.profile, s.kind)
 	}
 	t.Logf("seed %d: %s", found.Seeds-1, found.Violation)
 	return fmt.Sprintf("%s | %s | %d | %d", s.profile, s.kind, found.Seeds, s.budget), nil
@@ -59,7 +59,7 @@ func runSearch(t *testing.T, program string, args ...string) (found discovery, e
 	args = append([]string{"-test.run", "^TestSearch$", "-test.v", "-result", result}, args...)
 	out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 	if err != nil {
-		return found, fmt.Errorf("the search has failed: %w\n%s", err, out)
+		return found, fmt.Errorf("the search failed: %w\n%s", err, out)
 	}
 	text, err := os.ReadFile(result)
 	if err != nil {
@@ -75,28 +75,28 @@ func checkClean(t *testing.T, clean, profile string, budget uint64) {
 		t.Fatal(err)
 	}
 	if found.Seeds != 0 {
-		t.Errorf("the library as it is, profile %q, seed %d: %s", profile, found.Seeds-1, found.Violation)
+		t.Errorf("the unchanged library violates a rule in the profile %q, seed %d: %s", profile, found.Seeds-1, found.Violation)
 	}
 }
 
 // These flags say what TestSearch is to do; tests in another process set them.
 var (
-	resultFile   = flag.String("result", "", "where TestSearch writes what it has found")
-	mutantName   = flag.String("mutant", "", "of which it looks for the violation")
-	cleanProfile = flag.String("profile", "", "or in which it looks for any violation, without a mutant")
-	cleanBudget  = flag.Uint64("budget", 0, "within so many seeds")
+	resultFile   = flag.String("result", "", "the file to which TestSearch writes what it finds")
+	mutantName   = flag.String("mutant", "", "the mutant whose violation TestSearch looks for")
+	cleanProfile = flag.String("profile", "", "without a mutant: the profile in which TestSearch looks for any violation")
+	cleanBudget  = flag.Uint64("budget", 0, "without a mutant: how many seeds TestSearch runs")
 )
 
 // TestSearch looks for a violation in the library that this program was built with.
 func TestSearch(t *testing.T) {
 	if *resultFile == "" {
-		return // it is run by TestEachMutantIsFound, in programs of its own
+		return // TestEachMutantIsFound runs it, in programs of its own
 	}
 	s, setting := simulation{profile: *cleanProfile, budget: *cleanBudget}, func(*sim.Profile) {}
 	if *mutantName != "" {
 		i := slices.IndexFunc(mutants, func(m mutant) bool { return m.name == *mutantName })
 		if i < 0 {
-			t.Fatalf("no mutant is called %q", *mutantName)
+			t.Fatalf("no mutant has the name %q", *mutantName)
 		}
 		s, _ = mutants[i].simulated()
 		if mutants[i].setting != nil {

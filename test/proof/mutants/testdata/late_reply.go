@@ -7,7 +7,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
-// The mistake "a reused tally that takes a late reply": a client has one tally. Its next
+// The mistake "a late reply counts in the next attempt": a client has one tally. Its next
 // attempt reuses it at once, while replies to the one before are still under way.
 
 // latest is the last question of each client that counts votes.

@@ -331,12 +331,6 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestAnAdoptionOfAMasterThatOthersKnowWaitsAndKeepsTheLongestTTL"},
 	},
 	{
-		name:    "a quarantine follows the new MaxTTL alone",
-		breaks:  "guard: the quarantine follows the longest MaxTTL of the earlier settings",
-		edits:   []edit{{"internal/guard/standing.go", "c.quarantineAfter(duration(f.Marker.Was))", "c.Quarantine()"}},
-		foundBy: goTest{"./internal/guard", "TestAForcedInitWaitsForTheLongestTTLOfBefore"},
-	},
-	{
 		name:    "a forced Init ignores the MaxTTL of other masters",
 		breaks:  "guard: the longest MaxTTL is taken from all masters",
 		edits:   []edit{{"internal/guard/scripts.go", "millis(max(longest, c.MaxTTL)))", "millis(c.MaxTTL))"}},

@@ -21,7 +21,7 @@ demo: ## see Redlock work, on five masters inside the program; needs Go alone (A
 	@echo '3 of 3: five masters inside the program, 32 buyers, and deaths (half a minute)' >&2
 	@bin/redlock-demo $(ARGS)
 
-test: ## run the tests for a commit, under the race detector and on real masters: 3 minutes on two cores
+test: ## run the tests for a commit, under the race detector and on real masters: 2 minutes on two cores
 	@scripts/test.sh quick
 
 test-all: ## run all tests: those, and the slow ones of test/slow.txt, with all mutants and seeds

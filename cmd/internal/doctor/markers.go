@@ -127,9 +127,11 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		seen := now.Wall().Add(-marker.Sighted - now.MonotonicSub(marker.Clock.Received))
 		l.add(Finding{
 			Severity: Warning, Code: "no-marker",
-			What: "has no marker: it has lost its data, or is new, and has been seen so since " + seen.Format(time.TimeOnly),
-			Why:  fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
-			Do:   "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
+			What: "has no marker: it has lost its data, or is new, and has been seen so since " +
+				seen.Format(time.TimeOnly),
+			Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.",
+				quarantine),
+			Do: "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
 		}, f.Master)
 	case marker.Verdict == guard.Restarted, marker.Verdict == guard.Reset:
 		what := "was restarted since a guarded client last saw it"

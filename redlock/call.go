@@ -61,7 +61,7 @@ func (l *Lock) repeats(oneOf []string) int {
 // Attempted implements waitqueue.Attempter.
 func (t *call) Attempted(attempt int, failed *quorum.Failure) {
 	t.attempts = attempt
-	t.l.c.traceAttempt(t.trace, t.l, attempt, failed)
+	t.l.c.tracer.attempt(t.trace, t.l, attempt, failed)
 }
 
 // Pausing implements waitqueue.Attempter.

@@ -40,7 +40,8 @@ type Client struct {
 	calls        sync.Pool      // of *call
 	holds        *hold.Manager
 	voters       *voters.Monitor
-	nodeInfos    sync.Pool               // of *[]NodeInfo, see traceNodes
+	errs         publicErrors
+	tracer       tracer
 	beginClosing context.CancelCauseFunc // ends the group's Closing with cause ErrClosed, when Close begins
 
 	// mu guards what follows.
@@ -162,6 +163,8 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		Owner:        o.lock.hold.Owner,
 		ClockChanged: o.trace.clockChanged(),
 	})
+	c.errs = publicErrors{group: c.group, voters: c.voters, clock: o.clock, id: c.id}
+	c.tracer.trace, c.tracer.logger, c.tracer.clock, c.tracer.errs = o.trace, o.logger, o.clock, &c.errs
 	c.pilots = quorum.NewChooser(c.group.Masters, c.voters.MayVote)
 	c.wire = wire.New(wire.Config{
 		Ballots:    ballot.Config{Group: c.group, Voters: c.voters, Timed: o.trace.timed()},
@@ -186,7 +189,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.holds = hold.New(hold.Config{
 		Group: c.group, Wire: c.wire, Voters: c.voters, CommandTimeout: p.CommandTimeout(),
-		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
+		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.opts.withoutPrefix,
 		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
 	})
 	return c, nil
@@ -200,7 +203,7 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 	if c.isClosed() {
 		return nil, endedBy(ctx, fmt.Errorf("redlock: %v %q: %w", op, key, ErrClosed))
 	}
-	if err := c.checkKey(key); err != nil {
+	if err := c.opts.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
 	l := &Lock{c: c, opts: c.opts.lock}
@@ -231,21 +234,6 @@ func (l *Lock) sibling() *Lock {
 	s := &Lock{c: l.c, opts: l.opts}
 	s.own.InitLike(l.handle.Hold(), (*owner)(s), &s.handle, &s.opts.hold)
 	return s
-}
-
-func (c *Client) checkKey(key string) error {
-	switch n, prefix := len(key), len(c.opts.prefix); {
-	case n == 0:
-		return errors.New("the key is empty")
-	case prefix+n > wire.MaxKey && prefix > 0:
-		return fmt.Errorf("the key has %d bytes, and the prefix %d: want at most %d together", n, prefix, wire.MaxKey)
-	case n > wire.MaxKey:
-		return fmt.Errorf("the key has %d bytes: want 1 to %d", n, wire.MaxKey)
-	}
-	if strings.HasPrefix(c.opts.prefix+key, wire.ReservedPrefix) {
-		return fmt.Errorf("key %q: the prefix %q is reserved", key, wire.ReservedPrefix)
-	}
-	return nil
 }
 
 var errNoClient = errors.New("the client is nil, or was made neither by Open nor by New")
@@ -357,10 +345,4 @@ func (c *Client) awaitDo(valid map[*hold.Hold]time.Duration) {
 		}
 		t.Stop()
 	}
-}
-
-// made reports whether this client made the token. It may have handed the hold over since.
-func (c *Client) made(holder string) bool {
-	_, client, ok := token.Parse(holder)
-	return ok && client == c.id
 }

@@ -45,22 +45,22 @@ func (c *Client) do(
 		return fmt.Errorf("redlock: do %q: the function is nil", key)
 	}
 	l, err := acquire(c, ctx, key, opts...)
-	return c.doHeld(ctx, l, err, fn)
+	return doHeld(ctx, l, err, fn)
 }
 
 // doHeld is the rest of Do after the acquisition, which may have failed with err.
-func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx context.Context) error) error {
+func doHeld(ctx context.Context, l *Lock, err error, fn func(ctx context.Context) error) error {
 	if err != nil {
 		return err
 	}
-	lost, err := c.run(ctx, l, fn)
+	lost, err := l.run(ctx, fn)
 	return joinLoss(lost, err)
 }
 
 // run runs fn under an acquired lock, unless that has already ended, and unlocks. lost says how the
 // lock was lost before the unlock.
-func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (lost, err error) {
-	done := make(chan struct{})
+func (l *Lock) run(ctx context.Context, fn func(ctx context.Context) error) (lost, err error) {
+	c, done := l.c, make(chan struct{})
 	c.mu.Lock()
 	closed := c.closed != nil
 	if !closed {

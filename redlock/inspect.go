@@ -89,10 +89,10 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 		if part.State != nil {
 			holds[i] = c.masterHold(part.State)
 			if held := holds[i].Held; held != nil {
-				held.Own = c.made(held.Token) // nothing else refers to it
+				held.Own = c.errs.made(held.Token) // nothing else refers to it
 			}
 		} else {
-			holds[i].Err = c.publicPart(part.Part)
+			holds[i].Err = c.errs.publicPart(part.Part)
 		}
 		holds[i].Master = c.group.Masters[i].Name()
 	}
@@ -109,7 +109,7 @@ func (c *Client) masterHold(state *wire.KeyState) MasterHold {
 			Type:    m.Held.Type,
 			Masters: 1,
 			TTL:     r.TTL,
-			Own:     c.made(r.Token),
+			Own:     c.errs.made(r.Token),
 		})
 	}
 	return m

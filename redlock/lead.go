@@ -73,7 +73,7 @@ func (c *Client) leadOnce(
 		ended := ctx.Err() != nil // it may end at any moment
 		return !decided || ended, endedBy(ctx, err)
 	}
-	lost, err := c.run(ctx, l, lead)
+	lost, err := l.run(ctx, lead)
 	if lost != nil {
 		return false, nil
 	}

@@ -62,7 +62,7 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 	case p.Over != nil:
 		return &notAttemptedError{op, l.Key(), p.Over}
 	default:
-		return l.c.quorumError(p.Failure)
+		return l.c.errs.quorumError(p.Failure)
 	}
 }
 
@@ -159,16 +159,16 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	if n := len(token); n < 1 || n > tokens.Max {
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", l.Key(), n, tokens.Max)
 	}
-	began := c.stopwatch()
-	l.traceCtx = c.traceBegin(ctx, wire.OpAdopt, l, nil, true)
+	began := c.tracer.stopwatch()
+	l.traceCtx = c.tracer.begin(ctx, wire.OpAdopt, l, nil, true)
 	call := l.traceCtx
 	var err error
 	adopted := l
 	if failed := l.handle.Adopt(ctx, token); failed != nil {
 		adopted = nil
-		err = endedBy(ctx, c.failureError(failed))
+		err = endedBy(ctx, c.errs.failureError(failed))
 	}
-	c.traceWait(call, wire.OpAdopt, l.Key(), adopted, 1, sinceStart(began), err)
+	c.tracer.wait(call, wire.OpAdopt, l.Key(), adopted, 1, sinceStart(began), err)
 	return adopted, err
 }
 

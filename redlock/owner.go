@@ -17,7 +17,7 @@ func (o *owner) Context() context.Context { return o.traceCtx }
 // Answered implements hold.Owner.
 func (o *owner) Answered(ctx context.Context, a *wire.Ask) {
 	l := (*Lock)(o)
-	l.c.traceNodes(ctx, a, l)
+	l.c.tracer.parts(ctx, a, l)
 }
 
 // Held implements hold.Owner.
@@ -31,7 +31,7 @@ func (o *owner) Cause(loss *hold.Loss) error {
 	l := (*Lock)(o)
 	e := &LostError{Key: l.Key(), Reason: reasonOf(loss.Reason), Planned: loss.Planned}
 	if loss.Failure != nil {
-		e.Err = l.c.quorumError(loss.Failure)
+		e.Err = l.c.errs.quorumError(loss.Failure)
 	}
 	return e
 }

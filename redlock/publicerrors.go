@@ -7,19 +7,28 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// The internal packages report failures as plain facts. This file makes public errors of them.
+// A publicErrors makes public errors of failures, which the internal packages report as plain facts.
+type publicErrors struct {
+	group  *quorum.Group
+	voters *voters.Monitor
+	clock  drift.Clock
+	id     string // the client's part of its tokens
+}
 
 // failureError is the public error of a call that has failed.
-func (c *Client) failureError(f *quorum.Failure) error {
+func (pe *publicErrors) failureError(f *quorum.Failure) error {
 	if errors.Is(f.Cause, ErrClosed) {
 		return fmt.Errorf("redlock: %s %q: %w", f.Op, f.Key, ErrClosed)
 	}
-	return c.quorumError(f) // each caller's error is its own
+	return pe.quorumError(f) // each caller's error is its own
 }
 
 // endedBy returns the error of a call that has failed. If the call's context has ended by then, the
@@ -37,16 +46,16 @@ func endedBy(ctx context.Context, err error) error {
 }
 
 // quorumError makes the public error of what has failed.
-func (c *Client) quorumError(f *quorum.Failure) *QuorumError {
+func (pe *publicErrors) quorumError(f *quorum.Failure) *QuorumError {
 	e := &QuorumError{
 		Op: f.Op, Key: f.Key, OK: f.OK, Need: f.Need, Total: f.Total, Elapsed: f.Elapsed,
 		others: f.Others, cause: f.Cause, note: f.Note,
 		kind: [...]error{quorum.NoQuorum: ErrNoQuorum, quorum.Taken: ErrTaken, quorum.NotHeld: ErrNotHeld}[f.Kind],
 	}
 	// All in two allocations.
-	nodes, parts := make([]error, 0, len(c.group.Masters)), make([]NodeError, len(c.group.Masters))
-	for i, m := range c.group.Masters {
-		if err := c.publicPart(c.judged(f, partOf(f, i))); err != nil {
+	nodes, parts := make([]error, 0, len(pe.group.Masters)), make([]NodeError, len(pe.group.Masters))
+	for i, m := range pe.group.Masters {
+		if err := pe.publicPart(pe.judged(f, partOf(f, i))); err != nil {
 			parts[i] = NodeError{Master: m.Name(), Op: f.Op, Err: err, position: i + 1}
 			nodes = append(nodes, &parts[i])
 		}
@@ -60,11 +69,11 @@ func (c *Client) quorumError(f *quorum.Failure) *QuorumError {
 // judged replaces a master's answer by the guard's judgment of the master, if the answer could not
 // have counted: the answer of a cluster member, for example, is not the cause. It does so for a
 // master that was not awaited, too.
-func (c *Client) judged(f *quorum.Failure, p quorum.Part) quorum.Part {
+func (pe *publicErrors) judged(f *quorum.Failure, p quorum.Part) quorum.Part {
 	if p.Err == nil && (p.Held == nil || f.Kind != quorum.NoQuorum) {
 		return p // it agreed, or another has the lock
 	}
-	why := c.voters.AbstainsNow(p.Master, c.opts.clock.Now())
+	why := pe.voters.AbstainsNow(p.Master, pe.clock.Now())
 	switch {
 	case why == nil:
 	case p.Err == ErrNotAwaited && f.Kind == quorum.NoQuorum, //nolint:errorlint // it is never wrapped
@@ -88,9 +97,9 @@ func partOf(f *quorum.Failure, master int) quorum.Part {
 }
 
 // publicPart returns a master's part as users see it; nil: it agreed.
-func (c *Client) publicPart(p quorum.Part) error {
+func (pe *publicErrors) publicPart(p quorum.Part) error {
 	switch held := (*Holder)(p.Held); {
-	case held != nil && c.made(held.Token):
+	case held != nil && pe.made(held.Token):
 		own := *held // a copy, since others may read the original
 		own.Own = true
 		return &own
@@ -111,4 +120,10 @@ func publicCause(err error) error {
 		}
 		return err
 	}
+}
+
+// made reports whether this client made the token. It may have handed the hold over since.
+func (pe *publicErrors) made(holder string) bool {
+	_, client, ok := token.Parse(holder)
+	return ok && client == pe.id
 }

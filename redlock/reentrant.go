@@ -55,20 +55,20 @@ func (c *Client) reenterFor(ctx context.Context, wanted *Lock) (*Lock, error) {
 		if outer == nil {
 			continue
 		}
-		if again, err := c.reenter(ctx, outer, key, wanted); again != nil || err != nil {
+		if again, err := outer.reenter(ctx, key, wanted); again != nil || err != nil {
 			return again, err
 		}
 	}
 	return nil, nil
 }
 
-// reenter returns the result of a call for wanted under a context that carries outer, a hold on one
+// reenter returns the result of a call for wanted under a context that carries l, a hold on one
 // of its keys: an error if the call did not ask for reentrancy, else a further handle. Both are nil
 // if the hold has ended meanwhile; wanted is then as it was.
-func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *Lock) (*Lock, error) {
-	began := c.stopwatch()
+func (l *Lock) reenter(ctx context.Context, key string, wanted *Lock) (*Lock, error) {
+	began := l.c.tracer.stopwatch()
 	again := wanted.sibling()
-	longer, refusal := again.handle.Join(&outer.handle, again.opts.reenter)
+	longer, refusal := again.handle.Join(&l.handle, again.opts.reenter)
 	if refusal == hold.Over {
 		return nil, nil
 	}
@@ -92,8 +92,8 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, wanted *L
 	if errors.Is(err, ErrLost) {
 		return nil, nil
 	}
-	call := c.traceBegin(ctx, wire.OpLock, wanted, nil, false)
-	c.traceWait(call, wire.OpLock, wanted.Key(), again, 0, sinceStart(began), err)
+	call := l.c.tracer.begin(ctx, wire.OpLock, wanted, nil, false)
+	l.c.tracer.wait(call, wire.OpLock, wanted.Key(), again, 0, sinceStart(began), err)
 	leaves = nil
 	return again, err
 }

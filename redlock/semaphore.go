@@ -44,7 +44,7 @@ func (s *Semaphore) Do(ctx context.Context, fn func(ctx context.Context) error, 
 		return fmt.Errorf("redlock: do %q: the function is nil", s.name)
 	}
 	l, err := s.acquire(ctx, opts, false)
-	return s.c.doHeld(ctx, l, err, fn)
+	return doHeld(ctx, l, err, fn)
 }
 
 func (s *Semaphore) acquire(ctx context.Context, opts []LockOption, once bool) (*Lock, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/redquorum/redquorum/internal/wire"
 )
@@ -23,7 +22,7 @@ func (c *Client) newSeveral(
 		return nil, nil, fmt.Errorf("redlock: %v: %d keys: want 1 to %d", wire.OpLock, n, wire.MaxKeys)
 	}
 	for i, key := range keys {
-		if err := c.checkKey(key); err != nil {
+		if err := c.opts.checkKey(key); err != nil {
 			return nil, nil, fmt.Errorf("redlock: %v: number %d of %d keys: %w", wire.OpLock, i+1, len(keys), err)
 		}
 	}
@@ -34,23 +33,11 @@ func (c *Client) newSeveral(
 	return l, keys, err
 }
 
-// prefixed returns the keys as they are in Redis.
-func (c *Client) prefixed(keys []string) []string {
-	all := make([]string, len(keys))
-	for i, key := range keys {
-		all[i] = c.opts.prefix + key
-	}
-	return all
-}
-
 // has reports whether key is one of the lock's.
 func (l *Lock) has(key string) bool {
 	h := l.handle.Hold()
 	return h.Name() == key || slices.Contains(h.Others(), key)
 }
-
-// withoutPrefix returns a key as the caller named it.
-func (c *Client) withoutPrefix(key string) string { return strings.TrimPrefix(key, c.opts.prefix) }
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context, one
 // Unlock. A master votes only if every key is free there; otherwise it writes
@@ -78,7 +65,7 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 		return nil, err
 	}
 	if len(keys) > 1 {
-		l.own.BeSet(keys, c.prefixed(keys))
+		l.own.BeSet(keys, c.opts.prefixed(keys))
 	}
 	return c.acquire(ctx, l, nil, once)
 }

@@ -76,18 +76,18 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			}
 			ctx := t.Context()
 			reportAll := func() {
-				began := c.stopwatch()
-				call := c.traceBegin(ctx, wire.OpLock, l, nil, false)
+				began := c.tracer.stopwatch()
+				call := c.tracer.begin(ctx, wire.OpLock, l, nil, false)
 				for i := range r.Answers() {
 					r.Lock()
 					r.Answers()[i] = ballot.Answer{Verdict: ballot.Agreed, Took: time.Millisecond}
 					r.Unlock()
 				}
-				c.traceNodes(call, r, l)
+				c.tracer.parts(call, r, l)
 				l.traceCtx = call
 				l.traceHeld()
-				c.traceAttempt(call, l, 2, nil)
-				c.traceWait(call, wire.OpLock, l.Key(), l, 1, sinceStart(began), nil)
+				c.tracer.attempt(call, l, 2, nil)
+				c.tracer.wait(call, wire.OpLock, l.Key(), l, 1, sinceStart(began), nil)
 				l.traceExtend(ctx, wire.OpExtend, now, nil)
 				l.traceLost(time.Now(), lost)
 				l.traceReleased(&hold.End{}, nil)
@@ -98,13 +98,13 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				t.Error("a renewal is queued where nobody listens, or is not where somebody does")
 			}
 			var public *QuorumError
-			anError := testing.AllocsPerRun(100, func() { public = c.quorumError(failure) })
+			anError := testing.AllocsPerRun(100, func() { public = c.errs.quorumError(failure) })
 			if public.kind != ErrTaken { //nolint:errorlint // this very value
 				t.Errorf("the public error is %v", public)
 			}
 			wantAllocations(t, test.errors*anError, func() {
 				l.traceRetry(ctx, 1, time.Second, failure)
-				c.traceAttempt(ctx, l, 1, failure)
+				c.tracer.attempt(ctx, l, 1, failure)
 			})
 		})
 	}

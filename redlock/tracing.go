@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -12,8 +13,17 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// These functions report to the Trace. Only traceRenewal may be called under a mutex: it makes the
-// report and sends nothing.
+// This file reports to the Trace and to the log. Only traceRenewal may be called under a mutex: it
+// makes the report and sends nothing.
+
+// A tracer reports a client's calls, their attempts and each master's part in them.
+type tracer struct {
+	trace     *Trace // nil: none
+	logger    *slog.Logger
+	clock     drift.Clock
+	errs      *publicErrors
+	nodeInfos sync.Pool // of *[]NodeInfo
+}
 
 // background avoids converting context.Background() on each event.
 var background = context.Background()
@@ -26,10 +36,10 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// traceBegin reports that a call begins, and returns the Context of the call's later events; nil
+// begin reports that a call begins, and returns the Context of the call's later events; nil
 // without a trace. oneOf has the keys of which one is wanted; nil: the keys of l.
-func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, oneOf []string, once bool) context.Context {
-	t := c.opts.trace
+func (tr *tracer) begin(ctx context.Context, op wire.Op, l *Lock, oneOf []string, once bool) context.Context {
+	t := tr.trace
 	if t == nil {
 		return nil
 	}
@@ -46,12 +56,12 @@ func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, oneOf []st
 	return ctx
 }
 
-// traceWait reports that a call has ended. l is nil with an error. key is the one in Begin,
+// wait reports that a call has ended. l is nil with an error. key is the one in Begin,
 // whichever of several keys was acquired.
-func (c *Client) traceWait(
+func (tr *tracer) wait(
 	ctx context.Context, op wire.Op, key string, l *Lock, attempts int, waited time.Duration, err error,
 ) {
-	t := c.opts.trace
+	t := tr.trace
 	if t == nil || t.Wait == nil {
 		return
 	}
@@ -67,8 +77,8 @@ func (c *Client) traceWait(
 }
 
 // stopwatch reads the clock if there is a trace to report the duration of a call to.
-func (c *Client) stopwatch() time.Time {
-	if c.opts.trace == nil {
+func (tr *tracer) stopwatch() time.Time {
+	if tr.trace == nil {
 		return time.Time{}
 	}
 	return time.Now()
@@ -81,33 +91,33 @@ func sinceStart(began time.Time) time.Duration {
 	return time.Since(began)
 }
 
-// traceAttempt reports a decided attempt to trace and log.
-func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *quorum.Failure) {
-	if t := c.opts.trace; t != nil && t.Attempt != nil {
+// attempt reports a decided attempt to trace and log.
+func (tr *tracer) attempt(call context.Context, l *Lock, attempt int, err *quorum.Failure) {
+	if t := tr.trace; t != nil && t.Attempt != nil {
 		info := AttemptInfo{
 			Key:     l.Key(),
 			Token:   l.Token(),
 			Attempt: attempt,
 			OK:      l.handle.Hold().Agreed(),
-			Need:    c.group.Need,
+			Need:    tr.errs.group.Need,
 			Context: orBackground(call),
 		}
 		if err != nil {
-			info.Key, info.OK, info.Elapsed, info.Err = err.Key, err.OK, err.Elapsed, c.quorumError(err)
+			info.Key, info.OK, info.Elapsed, info.Err = err.Key, err.OK, err.Elapsed, tr.errs.quorumError(err)
 		} else {
-			info.Elapsed = c.opts.clock.Now().Sub(l.handle.Hold().Acquired())
+			info.Elapsed = tr.clock.Now().Sub(l.handle.Hold().Acquired())
 		}
 		t.Attempt(info)
 	}
-	c.logAttempt(l, attempt, err)
+	tr.logAttempt(l, attempt, err)
 }
 
 // traceRetry reports a pause after the attempt that ended with err.
 func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *quorum.Failure) {
-	if t := l.c.opts.trace; t != nil && t.Retry != nil {
+	if t := l.c.tracer.trace; t != nil && t.Retry != nil {
 		t.Retry(AttemptInfo{
 			Key: err.Key, Token: l.Token(), Attempt: attempt, OK: err.OK, Need: err.Need, Elapsed: err.Elapsed,
-			Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call),
+			Delay: delay, Err: l.c.errs.quorumError(err), Context: orBackground(call),
 		})
 	}
 }
@@ -117,13 +127,13 @@ func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration
 func (l *Lock) traceHeld() {
 	call := l.traceCtx
 	l.traceCtx = nil // a hold does not keep what belongs to the call
-	if t := l.c.opts.trace; t != nil && t.Held != nil {
+	if t := l.c.tracer.trace; t != nil && t.Held != nil {
 		l.traceCtx = t.Held(orBackground(call), l)
 	}
 }
 
 func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
-	t := l.c.opts.trace
+	t := l.c.tracer.trace
 	if t == nil || t.Released == nil {
 		return
 	}
@@ -148,13 +158,13 @@ func (l *Lock) traceLost(at time.Time, err *LostError) {
 	case err.Reason != ReasonClosed: // otherwise the caller itself has closed the client
 		d.Line(at, slog.LevelWarn, "lock lost", "key", l.Key(), "reason", string(err.Reason), "error", err)
 	}
-	if t := l.c.opts.trace; t != nil && t.Lost != nil {
+	if t := l.c.tracer.trace; t != nil && t.Lost != nil {
 		t.Lost(l, err)
 	}
 }
 
 func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
-	if t := l.c.opts.trace; t != nil && t.Extend != nil {
+	if t := l.c.tracer.trace; t != nil && t.Extend != nil {
 		now := l.c.opts.clock.Now()
 		t.Extend(ExtendInfo{
 			Lock:      l,
@@ -172,13 +182,13 @@ func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant,
 // traceRenewal returns the function that reports a decided renewal to trace and log; nil: there is
 // nothing to report.
 func (l *Lock) traceRenewal(r *hold.Renewed) func() {
-	t := l.c.opts.trace
+	t := l.c.tracer.trace
 	err := l.problemError(wire.OpExtend.String(), r.Problem)
 	if err == nil && (t == nil || t.Renewal == nil && t.Node == nil) {
 		return nil
 	}
 	at, level := r.At.Wall(), slog.LevelDebug // an outage causes thousands of them
-	nodes := l.c.nodes(at, r.Ask, l, nil)
+	nodes := l.c.tracer.nodes(at, r.Ask, l, nil)
 	if r.FirstFailure {
 		level = slog.LevelWarn
 	}
@@ -188,7 +198,7 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 	}
 	return func() {
 		info.Context = orBackground(l.traceCtx)
-		l.c.reportNodes(info.Context, nodes)
+		l.c.tracer.reportNodes(info.Context, nodes)
 		if err != nil {
 			l.c.group.Deliverer.Line(at, level, "renewal failed", "key", l.Key(), "error", err)
 		}
@@ -199,7 +209,7 @@ func (l *Lock) traceRenewal(r *hold.Renewed) func() {
 }
 
 func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
-	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
+	if t := l.c.tracer.trace; t != nil && t.Unlock != nil {
 		h := l.handle.Hold()
 		var holdCtx context.Context
 		if h.HeldReturned() { // otherwise Held is still making it
@@ -212,41 +222,41 @@ func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Rel
 	}
 }
 
-// traceNodes reports each master's part in what was asked for l.
-func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
-	if t := c.opts.trace; t == nil || t.Node == nil {
+// parts reports each master's part in what was asked for l.
+func (tr *tracer) parts(ctx context.Context, r *wire.Ask, l *Lock) {
+	if t := tr.trace; t == nil || t.Node == nil {
 		return
 	}
-	infos, _ := c.nodeInfos.Get().(*[]NodeInfo)
+	infos, _ := tr.nodeInfos.Get().(*[]NodeInfo)
 	if infos == nil {
 		infos = &[]NodeInfo{}
 	}
-	*infos = c.nodes(time.Now(), r, l, *infos)
-	c.reportNodes(orBackground(ctx), *infos)
+	*infos = tr.nodes(time.Now(), r, l, *infos)
+	tr.reportNodes(orBackground(ctx), *infos)
 	clear(*infos)
 	*infos = (*infos)[:0]
-	c.nodeInfos.Put(infos)
+	tr.nodeInfos.Put(infos)
 }
 
 // nodes appends each master's part in what was asked for l, if the trace has Node.
-func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []NodeInfo {
-	if t := c.opts.trace; t == nil || t.Node == nil {
+func (tr *tracer) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []NodeInfo {
+	if t := tr.trace; t == nil || t.Node == nil {
 		return infos
 	}
 	op := r.Op().String()
 	for i, part := range r.Parts(make([]wire.Part, 0, 16)) { // on the stack
 		infos = append(infos, NodeInfo{
-			Op: op, Key: l.Key(), Token: l.Token(), Master: c.group.Masters[i].Name(), Latency: part.Took,
-			Refused: part.Refused, Err: c.publicPart(part.Part), At: at,
+			Op: op, Key: l.Key(), Token: l.Token(), Master: tr.errs.group.Masters[i].Name(), Latency: part.Took,
+			Refused: part.Refused, Err: tr.errs.publicPart(part.Part), At: at,
 		})
 	}
 	return infos
 }
 
-func (c *Client) reportNodes(ctx context.Context, infos []NodeInfo) {
+func (tr *tracer) reportNodes(ctx context.Context, infos []NodeInfo) {
 	for i := range infos {
 		infos[i].Context = ctx
-		c.opts.trace.Node(infos[i])
+		tr.trace.Node(infos[i])
 	}
 }
 
@@ -263,13 +273,13 @@ func (t *Trace) timed() bool { return t != nil && t.Node != nil }
 
 // logAttempt logs an attempt. It checks first whether the line is wanted: passing the fields costs
 // allocations.
-func (c *Client) logAttempt(l *Lock, attempt int, err *quorum.Failure) {
-	log := c.opts.logger
+func (tr *tracer) logAttempt(l *Lock, attempt int, err *quorum.Failure) {
+	log := tr.logger
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	if err != nil {
-		log.Debug("attempt failed", "key", err.Key, "attempt", attempt, "error", c.quorumError(err))
+		log.Debug("attempt failed", "key", err.Key, "attempt", attempt, "error", tr.errs.quorumError(err))
 		return
 	}
 	log.Debug("lock acquired", "key", l.Key(), "attempt", attempt, "agreed", l.handle.Hold().Agreed())

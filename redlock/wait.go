@@ -53,7 +53,7 @@ func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool
 			return inner, endedBy(ctx, err)
 		}
 	}
-	began, name := c.stopwatch(), l.Key() // with oneOf, the lock's key may change
+	began, name := c.tracer.stopwatch(), l.Key() // with oneOf, the lock's key may change
 	caller, tries := ctx, int(l.opts.tries)
 	if once {
 		tries = 1
@@ -62,11 +62,11 @@ func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool
 		defer stop()
 		ctx = waiting
 	}
-	l.traceCtx = c.traceBegin(ctx, wire.OpLock, l, oneOf, once)
+	l.traceCtx = c.tracer.begin(ctx, wire.OpLock, l, oneOf, once)
 	start := time.Now()
 	call, want := c.newCall(l), l.want(tries)
 	if oneOf != nil {
-		want.Keys = c.prefixed(oneOf)
+		want.Keys = c.opts.prefixed(oneOf)
 		call.OneOf(oneOf[0], len(oneOf)-1)
 	}
 	if once {
@@ -76,7 +76,7 @@ func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool
 	defer call.end()
 	err := error(nil)
 	if failed := c.waiting.Acquire(ctx, &want, call); failed != nil {
-		err = c.failureError(failed)
+		err = c.errs.failureError(failed)
 		if q, ok := err.(*QuorumError); ok { //nolint:errorlint // it is this call's own, not one that it has met
 			q.Elapsed = time.Since(start)
 			//nolint:errorlint // the kind is set, never wrapped
@@ -87,7 +87,7 @@ func (c *Client) acquire(ctx context.Context, l *Lock, oneOf []string, once bool
 		}
 		l, err = nil, endedBy(caller, endedBy(ctx, err))
 	}
-	c.traceWait(call.trace, wire.OpLock, name, l, call.attempts, sinceStart(began), err)
+	c.tracer.wait(call.trace, wire.OpLock, name, l, call.attempts, sinceStart(began), err)
 	return l, err
 }
 

@@ -298,7 +298,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "prefix and key together may exceed the limit",
 		breaks:  "a key that is too long with its prefix is rejected",
-		edits:   []edit{{"redlock/client.go", "case prefix+n > wire.MaxKey && prefix > 0:", "case prefix > wire.MaxKey && prefix > 0:"}},
+		edits:   []edit{{"redlock/key.go", "case prefix+n > wire.MaxKey && prefix > 0:", "case prefix > wire.MaxKey && prefix > 0:"}},
 		foundBy: goTest{"./redlock", "TestThePrefixAndTheKeyHaveOneLimit"},
 	},
 	{
@@ -467,7 +467,7 @@ var ofTheWaiting = []mutant{
 		name:   "a LockAny trace ends with another key than it began with",
 		breaks: "a count of waiting calls by key is zero when all calls have ended",
 		edits: []edit{
-			{"redlock/wait.go", "began, name := c.stopwatch()", "began, _ := c.stopwatch()"},
+			{"redlock/wait.go", "began, name := c.tracer.stopwatch()", "began, _ := c.tracer.stopwatch()"},
 			{"redlock/wait.go", "wire.OpLock, name, l, call.attempts", "wire.OpLock, call.l.Key(), l, call.attempts"},
 		},
 		foundBy: goTest{"./redlock", "TestTheTraceNamesTheSlot"},

@@ -211,6 +211,9 @@ func (g *group) end(status syscall.WaitStatus) {
 	}
 	if g.terminal.takeBack(status.Signaled()) {
 		_ = syscall.Kill(0, syscall.SIGCONT) // continue others of our group that used the lent terminal
+		// bash reads one change of a child at a time. If we ended before it has read that the others
+		// go on, it would take the whole pipeline for suspended.
+		time.Sleep(lingerPoll)
 	}
 	g.poll.Reset(lingerPoll)
 }

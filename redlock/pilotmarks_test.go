@@ -144,6 +144,7 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 		if link.cuts != 0 {
 			t.Errorf("%d cuts are left", link.cuts)
 		}
+		time.Sleep(2 * time.Second) // the pilot is connected again, and the waiter has looked
 		unlock(t, held)
 		select {
 		case <-first.done:
